@@ -1,0 +1,51 @@
+# Every target sets up what it needs: Python 3.11, pip and make are all that has to be there.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+# Parallel clients and tests want one BLAS thread each: two pools on two cores fight.
+export OPENBLAS_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: help setup demo test check fmt bench lock clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 20
+
+setup: $(STAMP) ## make .venv with the locked packages (does nothing when it is up to date)
+
+$(STAMP): pyproject.toml requirements/dev.txt requirements/build.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(STAMP)
+
+demo: setup ## run a whole federation on this machine
+	$(BIN)/fgpr-demo --report build/demo $(ARGS)
+
+test: setup ## run every test
+	$(BIN)/pytest -n 2 $(ARGS)
+
+check: setup ## style, types and import contracts, exactly as CI
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fmt: setup ## format, and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: setup ## time a training step and a prediction; writes build/reports/bench.json
+	$(BIN)/python tests/benchmarks/bench.py $(ARGS)
+
+lock: setup ## renew the hashed locks under requirements/
+	$(BIN)/python -m pip install --quiet "uv>=0.13,<0.14"
+	$(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --all-extras --group dev --no-emit-package fgpr -o requirements/dev.txt pyproject.toml
+	$(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --python-version 3.11 -o requirements/build.txt requirements/build.in
+	for extra in aggregator agent demo; do $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --extra $$extra --no-emit-package fgpr -o requirements/$$extra.txt pyproject.toml; done
+
+clean: ## remove what the targets made
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

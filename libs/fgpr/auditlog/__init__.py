@@ -1,0 +1,1 @@
+"""The audit log: signed checkpoints and the leaves of a Merkle tree. `checkpoint` knows nothing of rounds."""

@@ -1,0 +1,1 @@
+"""The REST interface under /v1: parses, calls the service, answers. Decides nothing."""

@@ -1,0 +1,1 @@
+"""The database: engine, tables, and one file of functions per aggregate. The only place that knows SQL."""
