@@ -1,0 +1,69 @@
+"""Ed25519 signatures over labelled canonical JSON.
+
+A signature binds what the bytes are for: the signed message is the label, a zero byte and the canonical JSON of the
+value (`fgpr.canonical`), so that a signed plan can never be shown as a signed cohort. Ed25519 is RFC 8032, from the
+`cryptography` package.
+"""
+
+import base64
+import hashlib
+from typing import Any
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from fgpr import canonical
+from fgpr.errors import CryptographicError, VerificationError
+
+KEY_BYTES = 32
+SIGNATURE_BYTES = 64
+
+
+def sign(key: Ed25519PrivateKey, label: str, value: Any) -> bytes:
+    """Signature of 64 bytes over `value` under `label`."""
+    return key.sign(_message(label, value))
+
+
+def verify(public_key: bytes, label: str, value: Any, signature: bytes) -> None:
+    """Check a signature made by `sign`.
+
+    Args:
+        public_key: 32 bytes.
+        label: what the value is for.
+        value: the JSON value that was signed.
+        signature: 64 bytes.
+
+    Raises:
+        VerificationError: the signature is not of this key over this value and label.
+        CryptographicError: the key does not have its form.
+    """
+    try:
+        load_public(public_key).verify(signature, _message(label, value))
+    except InvalidSignature as error:
+        raise VerificationError(f"the signature under {label!r} does not hold") from error
+
+
+def public_bytes(key: Ed25519PrivateKey) -> bytes:
+    """The public half of `key`, 32 bytes."""
+    return key.public_key().public_bytes_raw()
+
+
+def key_id(public_key: bytes) -> str:
+    """The keyid of a public key: base64url, without padding, of its SHA-256."""
+    return base64.urlsafe_b64encode(hashlib.sha256(public_key).digest()).rstrip(b"=").decode("ascii")
+
+
+def load_public(public_key: bytes) -> Ed25519PublicKey:
+    """An Ed25519 public key from its 32 bytes.
+
+    Raises:
+        CryptographicError: not 32 bytes.
+    """
+    try:
+        return Ed25519PublicKey.from_public_bytes(public_key)
+    except ValueError as error:
+        raise CryptographicError(f"an Ed25519 public key has {KEY_BYTES} bytes: {error}") from error
+
+
+def _message(label: str, value: Any) -> bytes:
+    return label.encode() + b"\0" + canonical.encode(value)
