@@ -1,0 +1,108 @@
+"""Signed notes (C2SP signed-note, the format of Go's sumdb/note): a text and signature lines under it.
+
+    text, one or more lines
+    (an empty line)
+    U+2014 NAME base64(key hash of 4 bytes || signature)
+
+Only Ed25519 signatures (type 0x01) are made and checked here. Lines of other keys are passed over, as the
+specification asks, so that witnesses can add theirs.
+"""
+
+import hashlib
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from fgpr import canonical, signatures
+from fgpr.errors import EncodingError, VerificationError
+
+MAX_SIGNATURES = 100
+"""Most signature lines that a note may carry; Go's limit."""
+
+_KEY_HASH_BYTES = 4
+_ED25519 = b"\x01"
+_DASH = "\u2014 "
+
+
+def key_hash(name: str, public_key: bytes) -> bytes:
+    """The 4 bytes that stand for a key in a signature line: SHA-256(name || 0x0A || 0x01 || public key)[:4].
+
+    Raises:
+        EncodingError: the name is empty, or has a space or a plus sign in it.
+    """
+    if not _is_name(name):
+        raise EncodingError(f"{name!r} is no key name: not empty, no spaces, no plus sign")
+    return hashlib.sha256(name.encode() + b"\n" + _ED25519 + public_key).digest()[:_KEY_HASH_BYTES]
+
+
+def sign(text: str, name: str, key: Ed25519PrivateKey) -> str:
+    """A note of `text` with one signature.
+
+    Args:
+        text: ends with a newline; no control characters but newlines.
+        name: of the key; best a URL without its scheme.
+        key: signs the text as it stands, with no label: the format has none.
+
+    Raises:
+        EncodingError: a text or a name that the format does not allow.
+    """
+    _check_characters(text)
+    if not text.endswith("\n"):
+        raise EncodingError("the text of a note ends with a newline")
+    signature = key_hash(name, signatures.public_bytes(key)) + key.sign(text.encode())
+    return f"{text}\n{_DASH}{name} {canonical.to_text(signature)}\n"
+
+
+def open_signed(note: str, name: str, public_key: bytes) -> str:
+    """The text of a note, which carries a signature of this key that holds.
+
+    Args:
+        note: text, empty line, signature lines.
+        name: of the key.
+        public_key: Ed25519, 32 bytes.
+
+    Raises:
+        EncodingError: not of a note's form.
+        VerificationError: no signature of this key, or one that does not hold.
+        CryptographicError: the key does not have its form.
+    """
+    _check_characters(note)
+    # The text may have empty lines of its own; the last one ends it.
+    head, separator, tail = note.rpartition("\n\n")
+    lines = tail.removesuffix("\n").split("\n")
+    if not separator or not tail.endswith("\n"):
+        raise EncodingError("a note is a text, an empty line and signature lines, the last one ended by a newline")
+    if len(lines) > MAX_SIGNATURES:
+        raise EncodingError(f"a note of {len(lines)} signatures; at most {MAX_SIGNATURES}")
+    text = head + "\n"
+    wanted = (name, key_hash(name, public_key))
+    mine = [signature for line in lines for *key, signature in [_split_line(line)] if tuple(key) == wanted]
+    if not mine:
+        raise VerificationError(f"the note has no signature of {name!r} with key hash {wanted[1].hex()}")
+    public = signatures.load_public(public_key)
+    for signature in mine:
+        try:
+            public.verify(signature, text.encode())
+        except InvalidSignature as error:
+            raise VerificationError(f"the signature of {name!r} on the note does not hold") from error
+    return text
+
+
+def _split_line(line: str) -> tuple[str, bytes, bytes]:
+    name, separator, encoded = line.removeprefix(_DASH).partition(" ")
+    if not line.startswith(_DASH) or not separator or not _is_name(name):
+        raise EncodingError(f"{line[:80]!r} is no signature line")
+    raw = canonical.from_text(encoded)
+    if len(raw) <= _KEY_HASH_BYTES:
+        raise EncodingError(f"the signature line of {name!r} has {len(raw)} bytes: too few for a signature")
+    return name, raw[:_KEY_HASH_BYTES], raw[_KEY_HASH_BYTES:]
+
+
+def _is_name(name: str) -> bool:
+    return bool(name) and "+" not in name and not any(character.isspace() for character in name)
+
+
+def _check_characters(text: str) -> None:
+    for place, character in enumerate(text):
+        if (character < " " and character != "\n") or "\ud800" <= character <= "\udfff":
+            raise EncodingError(f"character {place} of a note is {character!r}, which is not allowed there")

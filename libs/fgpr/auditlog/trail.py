@@ -1,0 +1,141 @@
+"""Verifying a whole log from its leaves and one checkpoint held outside.
+
+Every signature in it is checked, each document against the ones before it, and every averaged prior is recomputed from
+its summed field vector bit for bit.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from fgpr import merkle
+from fgpr.auditlog import entries
+from fgpr.errors import VerificationError
+from fgpr.federated.publication import PriorRecord, verify_recomputed
+from fgpr.message import Message, Signed
+from fgpr.secagg.messages import Cohort, LogPosition, Plan
+from fgpr.secagg.roster import Roster
+
+D = TypeVar("D", bound=Message)
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass
+class Trail:
+    """The signed documents of a verified log, each by federation and version or round.
+
+    Attributes:
+        leaves: how many leaves were verified.
+        rosters: roster versions.
+        plans: plans by round.
+        cohorts: cohorts by round.
+        aborted: empty cohorts of aborted rounds, by round.
+        priors: priors by version, each with the index of its leaf.
+        enrolled: identity keys by client.
+        revoked: clients that were revoked.
+    """
+
+    leaves: int = 0
+    rosters: dict[tuple[str, int], Signed[Roster]] = field(default_factory=dict)
+    plans: dict[tuple[str, int], Signed[Plan]] = field(default_factory=dict)
+    cohorts: dict[tuple[str, int], Signed[Cohort]] = field(default_factory=dict)
+    aborted: dict[tuple[str, int], Signed[Cohort]] = field(default_factory=dict)
+    priors: dict[tuple[str, int], tuple[Signed[PriorRecord], int]] = field(default_factory=dict)
+    enrolled: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    revoked: set[tuple[str, str]] = field(default_factory=set)
+
+
+def verify_trail(
+    leaves: Sequence[bytes], checkpoint: LogPosition, service_key: bytes, roster_keys: Mapping[str, bytes]
+) -> Trail:
+    """Check a log from its first leaf.
+
+    Args:
+        leaves: every leaf in order; there may be more than the checkpoint counts.
+        checkpoint: one that was verified and kept outside the log's keeper.
+        service_key: the aggregator's public key, 32 bytes.
+        roster_keys: public keys of rosters by federation, 32 bytes each.
+
+    Raises:
+        VerificationError: leaves are missing, or their root is not the checkpoint's, or a document does not follow.
+        EncodingError: a leaf does not have its form.
+        SumRefused: a summed vector cannot be an honest average.
+    """
+    if len(leaves) < checkpoint.size:
+        raise VerificationError(f"the log has {len(leaves)} leaves, the checkpoint counts {checkpoint.size}")
+    found = merkle.root([merkle.leaf_hash(leaf) for leaf in leaves[: checkpoint.size]])
+    if found != checkpoint.root:
+        raise VerificationError(f"the first {checkpoint.size} leaves are not those of the checkpoint")
+    trail = Trail()
+    for index, raw in enumerate(leaves):
+        _follow(trail, index, entries.decode(raw), service_key, roster_keys)
+        trail.leaves += 1
+    return trail
+
+
+def _follow(trail: Trail, index: int, leaf: entries.Leaf, service_key: bytes, roster_keys: Mapping[str, bytes]) -> None:
+    name = leaf.federation
+    match leaf:
+        case entries.Enrolled():
+            _add(trail.enrolled, (name, leaf.client), leaf.identity_key, index)
+        case entries.Revoked():
+            trail.revoked.add((name, leaf.client))
+        case entries.RosterSigned(roster=roster):
+            _check(index, roster, name, roster_keys.get(name, b""))
+            _add(trail.rosters, (name, roster.message.version), roster, index)
+        case entries.RoundPlanned(plan=plan):
+            _check(index, plan, name, service_key)
+            _add(trail.plans, (name, plan.message.round), plan, index)
+        case entries.CohortClosed(cohort=cohort):
+            _check(index, cohort, name, service_key)
+            _check_plan_of(trail, index, cohort.message)
+            _add(trail.cohorts, (name, cohort.message.round), cohort, index)
+        case entries.RoundAborted(cohort=cohort):
+            _check(index, cohort, name, service_key)
+            _check_plan_of(trail, index, cohort.message)
+            _add(trail.aborted, (name, cohort.message.round), cohort, index)
+        case entries.RoundVoid():
+            _require((name, leaf.round) in trail.aborted, index, f"round {leaf.round} was never aborted")
+        case entries.PriorPublished(prior=prior):
+            _check(index, prior, name, service_key)
+            _check_prior(trail, index, prior.message)
+            _add(trail.priors, (name, prior.message.version), (prior, index), index)
+
+
+def _check_prior(trail: Trail, index: int, record: PriorRecord) -> None:
+    name = record.federation
+    if record.version > 0:
+        previous = trail.priors.get((name, record.version - 1))
+        _require(previous is not None, index, f"prior {record.version} follows none")
+        if previous is not None and record.reason == "carried":
+            _require(previous[0].message.theta == record.theta, index, "a carried prior changes theta")
+    if record.opened is None or record.round is None:
+        return
+    plan, cohort = trail.plans.get((name, record.round)), trail.cohorts.get((name, record.round))
+    if plan is None or cohort is None:
+        raise VerificationError(f"leaf {index}: round {record.round} published without a plan or a cohort")
+    _require(record.opened.cohort == cohort.message.digest(), index, "the prior names another cohort")
+    _require(record.opened.clients == len(cohort.message.members), index, "the prior counts other clients")
+    verify_recomputed(record, plan.message)
+
+
+def _check_plan_of(trail: Trail, index: int, cohort: Cohort) -> None:
+    plan = trail.plans.get((cohort.federation, cohort.round))
+    _require(plan is not None and plan.message.digest() == cohort.plan, index, "the cohort is of no plan here")
+
+
+def _check(index: int, signed: Signed[D], federation: str, key: bytes) -> None:
+    _require(getattr(signed.message, "federation", None) == federation, index, "the document is another federation's")
+    _require(len(key) > 0, index, f"no key is known for federation {federation}")
+    signed.verify(key)
+
+
+def _add(documents: dict[K, V], key: K, document: V, index: int) -> None:
+    _require(key not in documents, index, f"{key} stands in the log twice")
+    documents[key] = document
+
+
+def _require(holds: bool, index: int, reason: str) -> None:
+    if not holds:
+        raise VerificationError(f"leaf {index}: {reason}")

@@ -1,0 +1,77 @@
+"""A federation's settings: its model, local training, secure aggregation, and when rounds open."""
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field, JsonValue, model_validator
+
+from fgpr.errors import EncodingError
+from fgpr.gp.local_training import TrainingSettings
+from fgpr.gp.model import ModelSpec
+from fgpr.message import Count, Message, Name
+from fgpr.secagg.planning import AggregationRules
+
+Seconds = Annotated[float, Field(ge=0, le=31_536_000)]
+
+
+class Schedule(Message):
+    """When rounds open and how long their stages last.
+
+    Attributes:
+        every: seconds between the end of a round and the start of the next.
+        max: number of rounds published after which none opens by itself; 0 is no limit.
+        min_clients: clients on the roster before a round opens.
+        contribute_seconds: length of the first stage, at most.
+        open_seconds: length of the second stage, at most.
+    """
+
+    every: Seconds = 0.0
+    max: Count = 0
+    min_clients: Annotated[Count, Field(ge=3)] = 4
+    contribute_seconds: Annotated[Seconds, Field(gt=0)] = 600.0
+    open_seconds: Annotated[Seconds, Field(gt=0)] = 600.0
+
+
+class Federation(Message):
+    """All that is fixed when a federation is created.
+
+    Attributes:
+        name: its name.
+        model: features with units and ranges, target, kernel, bounds (`fgpr.gp.model.ModelSpec` as JSON).
+        training: local settings (`fgpr.gp.local_training.TrainingSettings` as JSON).
+        aggregation: rules of secure aggregation.
+        rounds: the schedule.
+    """
+
+    name: Name
+    model: dict[str, JsonValue]
+    training: dict[str, JsonValue] = Field(default_factory=dict)
+    aggregation: AggregationRules = AggregationRules()
+    rounds: Schedule = Schedule()
+
+    @model_validator(mode="after")
+    def _parts_hold(self) -> Self:
+        try:
+            self.spec()
+            self.training_settings()
+        except EncodingError as error:
+            raise ValueError(str(error)) from error
+        return self
+
+    @classmethod
+    def from_settings(cls, value: dict[str, Any]) -> Self:
+        """A federation from its TOML file, in which bounds may be left to their defaults.
+
+        Raises:
+            EncodingError: an unknown, missing or unsafe setting; names it.
+        """
+        if not isinstance(value.get("model"), dict):
+            raise EncodingError("a federation file needs a [model] table with features, target and kernel")
+        return cls.from_json(value | {"model": ModelSpec.from_settings(value["model"]).to_json()})
+
+    def spec(self) -> ModelSpec:
+        """The model."""
+        return ModelSpec.from_json(self.model)
+
+    def training_settings(self) -> TrainingSettings:
+        """The local settings, defaults filled in."""
+        return TrainingSettings.from_json(self.training)

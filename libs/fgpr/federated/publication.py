@@ -1,0 +1,164 @@
+"""Published priors: the record that the aggregator signs, and how it follows from what a round opened.
+
+Anybody who holds the log recomputes each theta from the summed field vector bit for bit: decoding is exact arithmetic
+(`fgpr.secagg.encoding`) and the record names everything that went in.
+"""
+
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field, JsonValue, model_validator
+
+from fgpr.errors import VerificationError
+from fgpr.gp.model import ModelSpec, Prior
+from fgpr.message import Bytes, Count, Digest, Message, Name
+from fgpr.secagg.contributor import FIELD
+from fgpr.secagg.encoding import Codec
+from fgpr.secagg.messages import Cohort, Plan
+from fgpr.secagg.opening import Unmasked
+from fgpr.secagg.planning import AggregationRules
+
+
+class Opened(Message):
+    """What a round opened.
+
+    Attributes:
+        plan: digest of its plan.
+        cohort: digest of its cohort.
+        clients: size of the cohort.
+        total_weight: the sum of the weights.
+        sum: the sum of the encoded updates, L + 1 words.
+    """
+
+    plan: Digest
+    cohort: Digest
+    clients: Annotated[Count, Field(ge=1)]
+    total_weight: Annotated[Count, Field(ge=1)]
+    sum: Bytes
+
+
+class PriorRecord(Message):
+    """A prior as it is published; signed by the service key and kept in full in the audit log.
+
+    Attributes:
+        version: rises by one with each record.
+        theta_version: the version that first carried this theta.
+        reason: "initial" (signed when the federation was created), "averaged", or "carried" after a round that may
+            have been opened without publishing.
+        round: the round that led to it; None for the initial one.
+        spec: the model (`fgpr.gp.model.ModelSpec`).
+        theta: hyper-parameters in log space, in the wire order.
+        opened: what the round opened; only where the reason is "averaged".
+    """
+
+    label: ClassVar[str] = "fgpr-v1/prior"
+
+    federation: Name
+    version: Count
+    theta_version: Count
+    reason: Literal["initial", "averaged", "carried"]
+    round: Annotated[Count, Field(ge=1)] | None
+    spec: dict[str, JsonValue]
+    theta: tuple[float, ...]
+    opened: Opened | None
+
+    @model_validator(mode="after")
+    def _coherent(self) -> Self:
+        if (self.reason == "averaged") != (self.opened is not None):
+            raise ValueError("exactly an averaged prior says what was opened")
+        if (self.reason == "initial") != (self.round is None):
+            raise ValueError("exactly the initial prior comes from no round")
+        if (self.reason != "carried") != (self.theta_version == self.version):
+            raise ValueError("exactly a carried prior keeps an older theta version")
+        return self
+
+    def vector(self) -> np.ndarray:
+        """Theta as float64, shape [L]."""
+        return np.array(self.theta, dtype=np.float64)
+
+    def prior(self) -> Prior:
+        """The prior as the numerics take it.
+
+        Raises:
+            EncodingError: the model or theta does not have its form or bounds.
+        """
+        return Prior(spec=ModelSpec.from_json(self.spec), theta=self.vector(), version=self.version)
+
+
+def codec_for(spec: ModelSpec, rules: AggregationRules) -> Codec:
+    """The encoding of a theta of this model: its bounds in log space, with the federation's bits and weight cap."""
+    return Codec(
+        names=spec.bounds.names,
+        lower=tuple(float(bound) for bound in spec.bounds.lower),
+        upper=tuple(float(bound) for bound in spec.bounds.upper),
+        fraction_bits=rules.fraction_bits,
+        weight_bits=rules.weight_bits,
+        weight_cap=rules.weight_cap,
+    )
+
+
+def initial(federation: str, spec: ModelSpec) -> PriorRecord:
+    """Version 0: the model's start values."""
+    return PriorRecord(
+        federation=federation,
+        version=0,
+        theta_version=0,
+        reason="initial",
+        round=None,
+        spec=spec.to_json(),
+        theta=_numbers(spec.initial_theta),
+        opened=None,
+    )
+
+
+def averaged(previous: PriorRecord, plan: Plan, plan_digest: bytes, cohort: Cohort, unmasked: Unmasked) -> PriorRecord:
+    """The record after a round: theta becomes the weighted average (Algorithm 1 of the paper)."""
+    return PriorRecord(
+        federation=plan.federation,
+        version=previous.version + 1,
+        theta_version=previous.version + 1,
+        reason="averaged",
+        round=plan.round,
+        spec=previous.spec,
+        theta=_numbers(unmasked.average),
+        opened=Opened(
+            plan=plan_digest,
+            cohort=cohort.digest(),
+            clients=len(cohort.members),
+            total_weight=unmasked.total_weight,
+            sum=FIELD.to_bytes(unmasked.vector),
+        ),
+    )
+
+
+def carried(previous: PriorRecord, round_number: int) -> PriorRecord:
+    """The record after a round that could not be proven void: the old theta as a new version."""
+    changes: dict[str, Any] = {
+        "version": previous.version + 1,
+        "reason": "carried",
+        "round": round_number,
+        "opened": None,
+    }
+    return PriorRecord.model_validate(dict(previous) | changes)
+
+
+def verify_recomputed(record: PriorRecord, plan: Plan) -> None:
+    """Check that an averaged record is, bit for bit, what its summed vector decodes to under its plan.
+
+    Raises:
+        VerificationError: it is not.
+        SumRefused: the summed vector cannot be an honest average.
+    """
+    opened = record.opened
+    if opened is None:
+        raise VerificationError(f"prior {record.version} was not averaged: there is nothing to recompute")
+    if opened.plan != plan.digest():
+        raise VerificationError(f"prior {record.version} names another plan than that of round {plan.round}")
+    codec = Codec.from_json(plan.codec)
+    decoded = codec.decode(FIELD.from_bytes(opened.sum, len(codec.lower) + 1), opened.clients)
+    if (_numbers(decoded.average), decoded.total_weight) != (record.theta, opened.total_weight):
+        raise VerificationError(f"prior {record.version} is not what its summed vector decodes to")
+
+
+def _numbers(vector: np.ndarray) -> tuple[float, ...]:
+    return tuple(float(number) for number in vector)

@@ -1,0 +1,98 @@
+"""Arrays as this package takes them: one type, and the checks of shape and finiteness at its boundary.
+
+Rows are counted from 1 in every message, as a person counts the lines of a file.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fgpr.errors import DataError
+
+Array = npt.NDArray[np.float64]
+"""Floats of double precision; single precision fails the gradient at low noise."""
+
+DOUBLE_BYTES = 8
+
+MEMORY_LIMIT = 4_000_000_000
+"""Bytes that the square matrices of one computation may take unless the caller says otherwise."""
+
+
+def inputs(X: npt.ArrayLike, features: int | None = None) -> Array:
+    """`X` as an array of shape (n, d).
+
+    Args:
+        X: n rows of d inputs; a flat sequence is one input a row.
+        features: d, where it is known.
+
+    Raises:
+        DataError: not numbers, not two-dimensional, another d, or a value that is not finite.
+    """
+    array = _floats(X, "inputs")
+    if array.ndim == 1:
+        array = array[:, np.newaxis]
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise DataError(f"inputs have shape {array.shape}: expected (rows, features), at least one feature")
+    if features is not None and array.shape[1] != features:
+        raise DataError(f"inputs have {array.shape[1]} columns, the model has {features} features")
+    if not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        raise DataError(f"row {row + 1}, input {column + 1} is {array[row, column]}: not a finite number")
+    return array
+
+
+def targets(y: npt.ArrayLike, rows: int | None = None) -> Array:
+    """`y` as an array of shape (n,).
+
+    Args:
+        y: one target a row.
+        rows: n, where it is known.
+
+    Raises:
+        DataError: not numbers, not one-dimensional, another n, or a value that is not finite.
+    """
+    array = _floats(y, "targets")
+    if array.ndim != 1:
+        raise DataError(f"targets have shape {array.shape}: expected one number a row")
+    if rows is not None and array.size != rows:
+        raise DataError(f"{array.size} targets for {rows} rows of inputs")
+    if not np.isfinite(array).all():
+        row = int(np.argmin(np.isfinite(array)))
+        raise DataError(f"the target in row {row + 1} is {array[row]}: not a finite number; drop the row or mend it")
+    return array
+
+
+def check_memory(rows: int, matrices: int = 1, limit: int = MEMORY_LIMIT) -> None:
+    """Refuse, before anything is allocated, what would not fit.
+
+    Args:
+        rows: n; each matrix takes 8 n^2 bytes.
+        matrices: how many n x n matrices are held at once.
+        limit: bytes allowed.
+
+    Raises:
+        DataError: with rows, bytes and limit.
+    """
+    needed = matrices * rows * rows * DOUBLE_BYTES
+    if needed > limit:
+        raise DataError(
+            f"{rows} rows need {needed / 1e9:.2f} GB for {matrices} matrices of {rows} x {rows}, over the limit of"
+            f" {limit / 1e9:.2f} GB: use a batch size, fewer rows, or one client per machine"
+        )
+
+
+def duplicate_rows(X: Array) -> list[list[int]]:
+    """Groups of equal rows, each as row numbers counted from 1, in order of their first row."""
+    _, group = np.unique(X, axis=0, return_inverse=True)
+    members: dict[int, list[int]] = {}
+    for row, label in enumerate(group.ravel().tolist(), start=1):
+        members.setdefault(label, []).append(row)
+    return [rows for rows in members.values() if len(rows) > 1]
+
+
+def _floats(values: Any, what: str) -> Array:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{what} are not numbers: {error}") from error

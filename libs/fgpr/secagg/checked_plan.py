@@ -1,0 +1,289 @@
+"""The numbered checks that a client makes of a plan before it computes anything for it.
+
+1.  the service key signed it, and it is this federation's
+2.  its round number is above the last one seen (gaps are fine): never a second plan for a round
+3.  its prior version is not below the last one seen, and prior and theta versions are the prior's own
+4.  each earlier round of the same prior version to which this client contributed is proven void
+5.  the prior is the named one, finite and inside the codec's bounds
+6.  the sums of all invited clients fit the field
+7.  the roster is the named one, signed by the roster key, its version not below the last one seen; while a theta is
+    carried, the roster stays
+8.  committee and cohort numbers follow from gamma, seats and invited clients
+9.  gamma, seats, cohort, weight cap are no weaker than the client's floors
+10. seats and invited clients are the ones that the roster's nonce draws
+11. this client is invited (a member: it has a seat)
+12. every opening key is signed by its client, no serial falls, no key stands twice
+13. the audit log continues the last checkpoint that the client kept, and the plan's own
+14. one carry in a row, no more: after that the owner decides
+
+A client that fails one stops; nothing has left it.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from fgpr import merkle
+from fgpr.errors import FgprError, OwnerConsentRequired, PlanRefused
+from fgpr.message import Signed
+from fgpr.secagg import committee
+from fgpr.secagg.committee import Committee
+from fgpr.secagg.encoding import Codec
+from fgpr.secagg.history import Floors, History, PastRound
+from fgpr.secagg.messages import LogPosition, Plan, VoidProof
+from fgpr.secagg.planning import committee_of
+from fgpr.secagg.roster import Roster
+
+
+@dataclass(frozen=True)
+class CheckedPlan:
+    """A plan that passed every check, with what the checks found out.
+
+    Attributes:
+        plan: the plan.
+        digest: its digest, 32 bytes.
+        roster: the roster that it names.
+        codec: its codec.
+        committee: its committee's numbers.
+    """
+
+    plan: Plan
+    digest: bytes
+    roster: Roster
+    codec: Codec
+    committee: Committee
+
+
+@dataclass(frozen=True)
+class Anchors:
+    """What a client trusts from its ticket: the federation's name and two public keys of 32 bytes."""
+
+    federation: str
+    service_key: bytes
+    roster_key: bytes
+
+
+@dataclass(frozen=True)
+class NamedPrior:
+    """The prior that a plan starts from, as it reaches the protocol: numbers without a meaning.
+
+    Attributes:
+        version: its version.
+        theta_version: the version that first carried its vector.
+        digest: the digest of its published record, 32 bytes.
+        vector: its numbers, shape [L].
+    """
+
+    version: int
+    theta_version: int
+    digest: bytes
+    vector: np.ndarray
+
+
+@dataclass(frozen=True)
+class LogView:
+    """The audit log as a client sees it now.
+
+    Attributes:
+        latest: the checkpoint that it just verified.
+        since_kept: consistency proof from the checkpoint it kept to `latest`; empty where it kept none.
+        since_plan: consistency proof from the plan's checkpoint to `latest`.
+    """
+
+    latest: LogPosition
+    since_kept: Sequence[bytes]
+    since_plan: Sequence[bytes]
+
+
+def check_plan(
+    signed: Signed[Plan],
+    *,
+    client: str,
+    anchors: Anchors,
+    roster: Signed[Roster],
+    prior: NamedPrior,
+    log: LogView,
+    history: History,
+    floors: Floors,
+) -> CheckedPlan:
+    """Make every check of the module docstring, in order.
+
+    Raises:
+        PlanRefused: names the check that failed.
+        OwnerConsentRequired: check 14.
+    """
+    plan = signed.message
+    # (1)
+    with _failing(1):
+        signed.verify(anchors.service_key)
+    _require(1, plan.federation == anchors.federation, f"it is for federation {plan.federation}")
+    # (2)
+    _require(2, plan.round > history.last_round, f"round {plan.round} is not above round {history.last_round}")
+    # (3)
+    _require(3, plan.prior_version >= history.prior_version, f"prior {plan.prior_version} is below the last one seen")
+    _require(
+        3,
+        (plan.prior_version, plan.theta_version) == (prior.version, prior.theta_version),
+        f"it names prior {plan.prior_version} of theta {plan.theta_version}, the prior says otherwise",
+    )
+    # (4)
+    for past in history.rounds:
+        if past.contributed and past.plan.prior_version == plan.prior_version:
+            with _failing(4):
+                verify_void(past, plan.void, anchors.service_key)
+    # (5)
+    with _failing(5):
+        codec = Codec.from_json(plan.codec)
+    _require(5, plan.prior_digest == prior.digest, "the prior's digest is not the named one")
+    _check_vector(prior.vector, codec)
+    # (6)
+    with _failing(6):
+        codec.check_capacity(len(plan.invited))
+    # (7)
+    members = _check_roster(plan, roster, anchors, history)
+    # (8)
+    numbers = _check_numbers(plan, members)
+    # (9)
+    _check_floors(plan, codec, floors)
+    # (10)
+    _check_draws(plan, members)
+    # (11)
+    _require(11, client in plan.invited or plan.seat_of(client) is not None, f"{client} is neither invited nor seated")
+    # (12)
+    _check_opening_keys(plan, members, history)
+    # (13)
+    _check_log(plan, log, history)
+    # (14)
+    carries = plan.prior_version - plan.theta_version
+    if carries > floors.carries:
+        raise OwnerConsentRequired(
+            f"check 14 of a plan: its prior was carried {carries} times in a row and this client allows "
+            f"{floors.carries}; each carry may let one more sum of the same theta be opened. Ask the owner."
+        )
+    return CheckedPlan(plan, plan.digest(), members, codec, numbers)
+
+
+def verify_void(past: PastRound, proofs: Sequence[VoidProof], service_key: bytes) -> None:
+    """Check that `proofs` hold one which shows that no cohort of `past` was or will be opened.
+
+    t members answered its empty cohort, and a member answers one cohort a round, so that no other can get t.
+
+    Raises:
+        VerificationError, PlanRefused: they do not.
+    """
+    plan_digest = past.plan.digest()
+    proof = next((proof for proof in proofs if proof.cohort.message.plan == plan_digest), None)
+    if proof is None:
+        raise PlanRefused(4, f"round {past.plan.round}, to which this client contributed, is not proven void")
+    proof.cohort.verify(service_key)
+    cohort = proof.cohort.message
+    if cohort.members:
+        raise PlanRefused(4, f"the void proof of round {past.plan.round} names a cohort that is not empty")
+    digest = cohort.digest()
+    answered = set()
+    for opening in proof.openings:
+        answer = opening.message
+        if answer.cohort != digest or past.plan.seat_of(answer.client) is None:
+            raise PlanRefused(4, f"the void proof of round {past.plan.round} holds an opening of something else")
+        opening.verify(past.roster.identity_key(answer.client))
+        answered.add(answer.client)
+    if len(answered) < past.plan.threshold:
+        raise PlanRefused(
+            4, f"{len(answered)} members proved round {past.plan.round} void, {past.plan.threshold} are needed"
+        )
+
+
+def _check_vector(vector: np.ndarray, codec: Codec) -> None:
+    lower, upper = np.array(codec.lower), np.array(codec.upper)
+    _require(5, vector.shape == lower.shape, f"the prior has {vector.size} numbers, the codec {lower.size}")
+    _require(5, bool(np.all(np.isfinite(vector))), "the prior holds a number that is not finite")
+    _require(5, bool(np.all((vector >= lower) & (vector <= upper))), "the prior is outside the codec's bounds")
+
+
+def _check_roster(plan: Plan, roster: Signed[Roster], anchors: Anchors, history: History) -> Roster:
+    members = roster.message
+    with _failing(7):
+        roster.verify(anchors.roster_key)
+    _require(7, members.federation == plan.federation, f"the roster is of federation {members.federation}")
+    _require(7, members.version == plan.roster_version, f"the roster has version {members.version}")
+    _require(7, members.digest() == plan.roster_digest, "the roster's digest is not the named one")
+    _require(7, members.version >= history.roster_version, f"roster {members.version} is below the last one seen")
+    for past, _ in history.opened_for(plan.theta_version):
+        _require(7, past.roster_version == members.version, "the roster changed while its theta was carried")
+    return members
+
+
+def _check_numbers(plan: Plan, members: Roster) -> Committee:
+    with _failing(8):
+        numbers = committee_of(plan, members)
+    _require(8, plan.threshold == numbers.threshold, f"threshold {plan.threshold}, not {numbers.threshold}")
+    return numbers
+
+
+def _check_floors(plan: Plan, codec: Codec, floors: Floors) -> None:
+    _require(9, plan.gamma >= floors.gamma, f"gamma {plan.gamma} is below this client's {floors.gamma}")
+    _require(
+        9,
+        plan.min_cohort >= floors.min_cohort,
+        f"min_cohort {plan.min_cohort} is below this client's {floors.min_cohort}",
+    )
+    _require(
+        9, len(plan.seats) >= floors.committee, f"{len(plan.seats)} seats, this client asks for {floors.committee}"
+    )
+    _require(
+        9,
+        codec.weight_cap <= floors.weight_cap,
+        f"weight cap {codec.weight_cap} is above this client's {floors.weight_cap}",
+    )
+
+
+def _check_draws(plan: Plan, members: Roster) -> None:
+    seats = committee.draw(members.servants(), plan.committee_cap, members.nonce, plan.theta_version, committee.SEAT)
+    _require(10, tuple(seat.client for seat in plan.seats) == seats, "the seats are not the drawn ones")
+    cap = plan.invited_cap or len(members.active())
+    invited = committee.draw(members.active(), cap, members.nonce, plan.theta_version, committee.INVITED)
+    _require(10, plan.invited == invited, "the invited clients are not the drawn ones")
+
+
+def _check_opening_keys(plan: Plan, members: Roster, history: History) -> None:
+    seen: set[bytes] = set()
+    for seat in plan.seats:
+        if seat.key is None:
+            continue
+        key = seat.key.message
+        _require(
+            12,
+            (key.client, key.federation) == (seat.client, plan.federation),
+            f"the key in {seat.client}'s seat is {key.client}'s of {key.federation}",
+        )
+        with _failing(12):
+            seat.key.verify(members.identity_key(seat.client))
+        last = history.serials.get(key.client, 0)
+        _require(12, key.serial >= last, f"{key.client}'s opening key fell from serial {last} to {key.serial}")
+        _require(12, key.key not in seen, f"{key.client}'s opening key stands in another seat too")
+        seen.add(key.key)
+
+
+def _check_log(plan: Plan, log: LogView, history: History) -> None:
+    latest, named, kept = log.latest, plan.checkpoint, history.checkpoint
+    with _failing(13):
+        if kept is not None:
+            merkle.verify_consistency(kept.size, kept.root, latest.size, latest.root, log.since_kept)
+        merkle.verify_consistency(named.size, named.root, latest.size, latest.root, log.since_plan)
+
+
+def _require(check: int, holds: bool, reason: str) -> None:
+    if not holds:
+        raise PlanRefused(check, reason)
+
+
+@contextmanager
+def _failing(check: int) -> Iterator[None]:
+    try:
+        yield
+    except PlanRefused:
+        raise
+    except FgprError as error:
+        raise PlanRefused(check, str(error)) from error

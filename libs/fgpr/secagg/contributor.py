@@ -1,0 +1,106 @@
+"""A client's contribution: encode, mask, share the mask among the seats, sign.
+
+The body that comes out is written to disk before it is first sent, and only those bytes are ever sent again; the mask
+does not outlive this call (docs/protocol.md, One round, step 2).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from fgpr import canonical, merkle, signatures
+from fgpr.errors import LocalProtocolError
+from fgpr.message import Signed
+from fgpr.secagg import envelope, shamir
+from fgpr.secagg.checked_plan import CheckedPlan
+from fgpr.secagg.field import MERSENNE_61, Field
+from fgpr.secagg.messages import Contribution, Header
+
+MASKED_LABEL = "fgpr-v1/masked"
+FIELD = Field(MERSENNE_61)
+
+
+@dataclass(frozen=True)
+class Contributed:
+    """A contribution, and what its owner is told about the encoding.
+
+    Attributes:
+        contribution: the body to write and send.
+        weight: the weight that went in.
+        weight_capped: whether the owner has more observations than the weight cap counts.
+        saturated: names of the numbers that were clipped to the codec's bounds.
+    """
+
+    contribution: Contribution
+    weight: int
+    weight_capped: bool
+    saturated: tuple[str, ...]
+
+
+def contribute(
+    checked: CheckedPlan,
+    client: str,
+    identity_key: Ed25519PrivateKey,
+    values: np.ndarray,
+    observations: int,
+    random_bytes: Callable[[int], bytes],
+) -> Contributed:
+    """Make the one contribution of `client` to a round.
+
+    Args:
+        checked: the plan.
+        client: the contributor, one of the invited.
+        identity_key: its identity key.
+        values: its update, shape [L], finite.
+        observations: its number of observations, at least 1; with the "uniform" rule it counts as 1.
+        random_bytes: the system's generator of secret bytes.
+
+    Raises:
+        LocalProtocolError: the client is not invited.
+        EncodingError: a value is not finite, or the weight is not a positive whole number.
+    """
+    plan = checked.plan
+    if client not in plan.invited:
+        raise LocalProtocolError(f"{client} is not invited to round {plan.round}")
+    weight = 1 if plan.weighting == "uniform" else observations
+    encoded = checked.codec.encode(values, weight)
+    mask = FIELD.uniform((encoded.vector.size,), random_bytes)
+    masked = FIELD.to_bytes(FIELD.add(encoded.vector, mask))
+    shares = shamir.share(FIELD, mask, plan.threshold, len(plan.seats), random_bytes)
+    boxes = _seal(checked, client, signatures.public_bytes(identity_key), shares)
+    # Best effort: numpy may have copied it, and the process may have been paged out.
+    mask[:] = 0
+    shares[:] = 0
+    header = Header(
+        federation=plan.federation,
+        round=plan.round,
+        plan=checked.digest,
+        client=client,
+        masked=masked_digest(masked),
+        boxes=boxes_root(boxes),
+    )
+    contribution = Contribution(header=Signed[Header].make(identity_key, header), masked=masked, boxes=boxes)
+    return Contributed(contribution, encoded.weight, encoded.weight_capped, encoded.saturated)
+
+
+def masked_digest(masked: bytes) -> bytes:
+    """H(y) as a header names it, 32 bytes."""
+    return canonical.digest(MASKED_LABEL, canonical.to_text(masked))
+
+
+def boxes_root(boxes: tuple[bytes, ...]) -> bytes:
+    """Merkle root over the boxes in seat order, as a header names it (RFC 6962), 32 bytes."""
+    return merkle.root([merkle.leaf_hash(box) for box in boxes])
+
+
+def _seal(checked: CheckedPlan, client: str, sender_key: bytes, shares: np.ndarray) -> tuple[bytes, ...]:
+    boxes = []
+    for number, seat in enumerate(checked.plan.seats, start=1):
+        if seat.key is None:
+            boxes.append(b"")
+            continue
+        info = envelope.box_info(checked.digest, client, sender_key, number)
+        boxes.append(envelope.seal(FIELD.to_bytes(shares[number - 1]), seat.key.message.key, info))
+    return tuple(boxes)

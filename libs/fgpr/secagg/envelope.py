@@ -1,0 +1,52 @@
+"""HPKE boxes (RFC 9180, base mode): a contributor's share, sealed for one seat of one plan.
+
+The suite is DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM with empty associated data, from the `cryptography`
+package. The info binds the box to its purpose, plan, sender and seat: a box copied to another plan does not open.
+"""
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives import hpke
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+
+from fgpr import canonical
+from fgpr.errors import CryptographicError
+
+SUITE = hpke.Suite(hpke.KEM.X25519, hpke.KDF.HKDF_SHA256, hpke.AEAD.AES_128_GCM)
+LABEL = "fgpr-v1/box"
+KEY_BYTES = 32
+
+
+def box_info(plan_digest: bytes, sender: str, sender_key: bytes, seat: int) -> bytes:
+    """The HPKE info of the box from `sender` (with identity key `sender_key`, 32 bytes) to `seat` (1..c)."""
+    fields = {
+        "label": LABEL,
+        "plan": canonical.to_text(plan_digest),
+        "sender": sender,
+        "sender_key": canonical.to_text(sender_key),
+        "seat": seat,
+    }
+    return canonical.encode(fields)
+
+
+def seal(plaintext: bytes, opening_key: bytes, info: bytes) -> bytes:
+    """A box that only the holder of the private half of `opening_key` (32 bytes) opens under the same info.
+
+    Raises:
+        CryptographicError: the key does not have its form or is a low-order point.
+    """
+    try:
+        return SUITE.encrypt(plaintext, X25519PublicKey.from_public_bytes(opening_key), info=info)
+    except ValueError as error:
+        raise CryptographicError(f"cannot seal for this opening key: {error}") from error
+
+
+def open_box(box: bytes, opening_key: X25519PrivateKey, info: bytes) -> bytes:
+    """The plaintext of `box`.
+
+    Raises:
+        CryptographicError: sealed for another key or under another info, changed, or too short.
+    """
+    try:
+        return SUITE.decrypt(box, opening_key, info=info)
+    except (InvalidTag, ValueError) as error:
+        raise CryptographicError("the box does not open under this key, plan, sender and seat") from error

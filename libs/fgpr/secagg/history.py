@@ -1,0 +1,81 @@
+"""What a client remembers of its federation, as far as the checks need it, and the floors that its owner sets.
+
+A value, not a store: the agent reads it from its journal before each check. Everything here was checked when it was
+learned.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from fgpr.secagg.messages import Cohort, LogPosition, Plan
+from fgpr.secagg.roster import Roster
+
+
+@dataclass(frozen=True)
+class Floors:
+    """The weakest settings that the owner of a client takes from a plan.
+
+    Attributes:
+        gamma: least assumed share of corrupt or curious clients.
+        min_cohort: fewest contributions that may be opened together.
+        committee: fewest seats.
+        weight_cap: largest weight cap.
+        carries: most rounds in a row that may carry the same theta before the owner is asked.
+    """
+
+    gamma: float = 0.2
+    min_cohort: int = 3
+    committee: int = 3
+    weight_cap: int = 65_535
+    carries: int = 1
+
+
+@dataclass(frozen=True)
+class PastRound:
+    """A round whose plan this client checked.
+
+    Attributes:
+        plan: its plan.
+        roster: the roster that the plan names.
+        contributed: whether a contribution was written for it, sent or not.
+        opened: the one cohort that this client opened in it, written before it answered; None where it has not.
+    """
+
+    plan: Plan
+    roster: Roster
+    contributed: bool = False
+    opened: Cohort | None = None
+
+
+@dataclass(frozen=True)
+class History:
+    """All that a client remembers.
+
+    Attributes:
+        rounds: checked rounds, oldest first; at least those of the present theta.
+        last_round: the highest round number ever checked.
+        prior_version: the highest prior version ever checked.
+        roster_version: the highest roster version ever checked.
+        serials: the highest serial seen of each client's opening key.
+        checkpoint: the last checkpoint of the audit log that it kept.
+    """
+
+    rounds: tuple[PastRound, ...] = ()
+    last_round: int = 0
+    prior_version: int = 0
+    roster_version: int = 0
+    serials: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    checkpoint: LogPosition | None = None
+
+    def round(self, number: int) -> PastRound | None:
+        """The remembered round of that number."""
+        return next((past for past in self.rounds if past.plan.round == number), None)
+
+    def opened_for(self, theta_version: int) -> tuple[tuple[Plan, Cohort], ...]:
+        """Plans and cohorts, not empty, that this client opened for one theta."""
+        return tuple(
+            (past.plan, past.opened)
+            for past in self.rounds
+            if past.plan.theta_version == theta_version and past.opened is not None and past.opened.members
+        )

@@ -1,0 +1,233 @@
+"""A committee member: the numbered checks of a cohort, and its opening.
+
+1.  the plan passed this client's checks, and it holds a seat and the seat's private key
+2.  no plan of a later round was seen (the empty cohort may be opened late: it reveals nothing)
+3.  the service key signed the cohort, and it is of this plan
+4.  every counted client is invited, none stands twice, they are in order of their ids
+5.  the cohort has at least min_cohort clients, the plan's and the member's own, or none at all
+6.  every header is of this plan and signed by its client's identity key, and no client counted was revoked in the
+    log up to the cohort's checkpoint
+7.  every box is under its header's Merkle root at the member's seat
+8.  every box opens under this plan, sender and seat
+9.  no other cohort was opened in this round
+10. against each cohort opened for the same theta, each side of the difference is empty or has K + 2 clients
+
+The member writes which cohort it opened before it answers. A member whose disk was rolled back counts as corrupt.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from fgpr import merkle
+from fgpr.errors import CohortRefused, FgprError
+from fgpr.message import Signed
+from fgpr.secagg import envelope
+from fgpr.secagg.checked_plan import CheckedPlan
+from fgpr.secagg.contributor import FIELD
+from fgpr.secagg.history import Floors, History
+from fgpr.secagg.messages import Cohort, CohortEntry, CohortView, Opening, OpeningKey
+
+
+@dataclass(frozen=True)
+class LogSpan:
+    """The leaves of the audit log from the plan's checkpoint to the cohort's.
+
+    Attributes:
+        frontier: the log's frontier at the plan's checkpoint.
+        leaves: the leaves after it, in order.
+    """
+
+    frontier: merkle.Frontier
+    leaves: Sequence[bytes]
+
+
+@dataclass(frozen=True, repr=False)
+class Member:
+    """A client that holds a seat, with its secrets.
+
+    Attributes:
+        client: its id.
+        identity_key: signs its openings.
+        opening_key: private half of the key in its seat; None where it no longer has it.
+    """
+
+    client: str
+    identity_key: Ed25519PrivateKey
+    opening_key: X25519PrivateKey | None
+
+
+def open_cohort(
+    checked: CheckedPlan,
+    view: CohortView,
+    span: LogSpan,
+    member: Member,
+    next_key: Signed[OpeningKey],
+    *,
+    service_key: bytes,
+    history: History,
+    floors: Floors,
+    revoked_by: Callable[[bytes], str | None],
+) -> Signed[Opening]:
+    """Check a cohort and answer it with the sum of this member's shares.
+
+    Args:
+        checked: the plan of the round.
+        view: the cohort, its headers, and this member's boxes.
+        span: the log's leaves between the two checkpoints; not read for the empty cohort.
+        member: who opens.
+        next_key: its next opening key, signed.
+        service_key: the aggregator's public key, 32 bytes.
+        history: what the member remembers.
+        floors: what its owner asks for.
+        revoked_by: the client that a log leaf revokes, or None; the log's format is not known here.
+
+    Raises:
+        CohortRefused: names the check that failed; nothing is opened.
+    """
+    # (1)
+    seat = checked.plan.seat_of(member.client)
+    if seat is None:
+        raise CohortRefused(1, f"{member.client} has no seat in round {checked.plan.round}")
+    cohort = check_cohort(checked, view.cohort, service_key=service_key, history=history, floors=floors)
+    total = np.zeros(len(checked.codec.lower) + 1, dtype=np.uint64)
+    if cohort.members:
+        if member.opening_key is None:
+            raise CohortRefused(1, "the private half of the key in this seat is gone; stay silent in this round")
+        _check_entries(checked, cohort, seat, view.entries, span, revoked_by)
+        for entry in view.entries:
+            total = FIELD.add(total, _share(checked, entry, seat, member.opening_key, total.size))
+    opening = Opening(
+        federation=cohort.federation,
+        round=cohort.round,
+        cohort=cohort.digest(),
+        client=member.client,
+        sum=FIELD.to_bytes(total),
+        next_key=next_key,
+    )
+    return Signed[Opening].make(member.identity_key, opening)
+
+
+def check_cohort(
+    checked: CheckedPlan,
+    signed: Signed[Cohort],
+    *,
+    service_key: bytes,
+    history: History,
+    floors: Floors,
+) -> Cohort:
+    """Checks 2 to 5, 9 and 10: those that need no header, box or log.
+
+    Raises:
+        CohortRefused: names the check that failed.
+    """
+    plan, cohort = checked.plan, signed.message
+    counted = [entry.client for entry in cohort.members]
+    # (2)
+    _require(2, not counted or history.last_round <= plan.round, f"a plan of round {history.last_round} was seen")
+    # (3)
+    with _failing(3):
+        signed.verify(service_key)
+    _require(
+        3,
+        (cohort.federation, cohort.round, cohort.plan) == (plan.federation, plan.round, checked.digest),
+        "it is of another plan",
+    )
+    # (4)
+    strangers = sorted(set(counted) - set(plan.invited))
+    _require(4, not strangers, f"{', '.join(strangers)} not invited")
+    _require(4, counted == sorted(set(counted)), "a client stands twice, or they are not in order")
+    # (5)
+    least = max(plan.min_cohort, floors.min_cohort)
+    _require(5, not counted or len(counted) >= least, f"{len(counted)} clients, at least {least} are needed")
+    # (9)
+    past = history.round(plan.round)
+    if past is not None and past.opened is not None:
+        _require(9, past.opened.digest() == cohort.digest(), f"another cohort of round {plan.round} was opened")
+    # (10)
+    if counted:
+        for other_plan, other in history.opened_for(plan.theta_version):
+            if other_plan.round != plan.round:
+                check_difference(cohort.clients(), other.clients(), checked.committee.corrupt_invited + 2)
+    return cohort
+
+
+def check_difference(cohort: frozenset[str], other: frozenset[str], least: int) -> None:
+    """Check 10: what two sums of the same theta differ by must itself be a sum over enough clients.
+
+    Raises:
+        CohortRefused: one side of the difference has between 1 and `least` - 1 clients.
+    """
+    for side in (cohort - other, other - cohort):
+        _require(
+            10,
+            not side or len(side) >= least,
+            f"it and one opened for the same theta differ by {len(side)} client(s); at least {least} or none are safe",
+        )
+
+
+def _check_entries(
+    checked: CheckedPlan,
+    cohort: Cohort,
+    seat: int,
+    entries: Sequence[CohortEntry],
+    span: LogSpan,
+    revoked_by: Callable[[bytes], str | None],
+) -> None:
+    # (6)
+    _check_span(checked, cohort, span)
+    revoked = {name for name in map(revoked_by, span.leaves) if name is not None}
+    gone = sorted(revoked & cohort.clients())
+    _require(6, not gone, f"{', '.join(gone)} revoked before the cohort's checkpoint")
+    _require(6, len(entries) == len(cohort.members), f"{len(entries)} entries for {len(cohort.members)} clients")
+    for counted, entry in zip(cohort.members, entries, strict=True):
+        header = entry.header.message
+        _require(
+            6,
+            (header.client, header.plan, header.digest()) == (counted.client, checked.digest, counted.header),
+            f"{counted.client}'s header is not the counted one",
+        )
+        with _failing(6):
+            entry.header.verify(checked.roster.identity_key(counted.client))
+    # (7)
+    for entry in entries:
+        with _failing(7):
+            merkle.verify_inclusion(
+                merkle.leaf_hash(entry.box), seat - 1, len(checked.plan.seats), entry.path, entry.header.message.boxes
+            )
+
+
+def _check_span(checked: CheckedPlan, cohort: Cohort, span: LogSpan) -> None:
+    start, end = checked.plan.checkpoint, cohort.checkpoint
+    frontier = span.frontier
+    _require(6, (frontier.size, frontier.root()) == (start.size, start.root), "the log does not start at the plan's")
+    for leaf in span.leaves:
+        frontier, _ = frontier.append(merkle.leaf_hash(leaf))
+    _require(6, (frontier.size, frontier.root()) == (end.size, end.root), "the log does not end at the cohort's")
+
+
+def _share(
+    checked: CheckedPlan, entry: CohortEntry, seat: int, opening_key: X25519PrivateKey, length: int
+) -> np.ndarray:
+    sender = entry.header.message.client
+    info = envelope.box_info(checked.digest, sender, checked.roster.identity_key(sender), seat)
+    # (8)
+    with _failing(8):
+        return FIELD.from_bytes(envelope.open_box(entry.box, opening_key, info), length)
+
+
+def _require(check: int, holds: bool, reason: str) -> None:
+    if not holds:
+        raise CohortRefused(check, reason)
+
+
+@contextmanager
+def _failing(check: int) -> Iterator[None]:
+    try:
+        yield
+    except FgprError as error:
+        raise CohortRefused(check, str(error)) from error

@@ -1,0 +1,164 @@
+"""The messages of a round (docs/protocol.md, One round).
+
+Frozen and strict, each with one encoding and one decoding (`fgpr.message`). Field elements travel as base64 of 8-byte
+little-endian words, because JSON numbers end at 2^53. Secret-bearing values show nothing of themselves in repr.
+"""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, JsonValue
+
+from fgpr.message import Bytes, Count, Digest, Message, Name, Signed, Timestamp
+
+Round = Annotated[Count, Field(ge=1)]
+Positive = Annotated[Count, Field(ge=1)]
+Hidden = Annotated[Bytes, Field(repr=False)]
+
+
+class OpeningKey(Message):
+    """The public half of an HPKE key, signed by its holder's identity key; serials rise."""
+
+    label: ClassVar[str] = "fgpr-v1/opening-key"
+
+    federation: Name
+    client: Name
+    serial: Positive
+    key: Annotated[Bytes, Field(min_length=32, max_length=32)]
+
+
+class Seat(Message):
+    """A seat of the committee; without a usable key it stays empty and still counts."""
+
+    client: Name
+    key: Signed[OpeningKey] | None
+
+
+class LogPosition(Message):
+    """A checkpoint of the audit log as (size, root)."""
+
+    size: Count
+    root: Digest
+
+
+class CohortMember(Message):
+    """One contribution that is counted."""
+
+    client: Name
+    header: Digest
+
+
+class Cohort(Message):
+    """S: the contributions of a round that are counted, in order of client id; empty after an abort."""
+
+    label: ClassVar[str] = "fgpr-v1/cohort"
+
+    federation: Name
+    round: Round
+    plan: Digest
+    checkpoint: LogPosition
+    members: tuple[CohortMember, ...]
+
+    def clients(self) -> frozenset[str]:
+        """The ids of the clients that are counted."""
+        return frozenset(member.client for member in self.members)
+
+
+class Opening(Message):
+    """A member's sum of shares over a cohort, and its next opening key."""
+
+    label: ClassVar[str] = "fgpr-v1/opening"
+
+    federation: Name
+    round: Round
+    cohort: Digest
+    client: Name
+    sum: Bytes
+    next_key: Signed[OpeningKey]
+
+
+class VoidProof(Message):
+    """Openings of the empty cohort of an aborted round: no other cohort of its plan was or will be opened."""
+
+    cohort: Signed[Cohort]
+    openings: tuple[Signed[Opening], ...]
+
+
+class Plan(Message):
+    """Everything that the clients of one round agree on; signed by the service key."""
+
+    label: ClassVar[str] = "fgpr-v1/plan"
+
+    federation: Name
+    round: Round
+    prior_version: Count
+    theta_version: Count
+    prior_digest: Digest
+    update: Literal["theta"]
+    training: dict[str, JsonValue]
+    codec: dict[str, JsonValue]
+    weighting: Literal["exact", "uniform"]
+    min_cohort: Positive
+    invited: tuple[Name, ...]
+    invited_cap: Positive | None
+    roster_version: Positive
+    roster_digest: Digest
+    seats: tuple[Seat, ...]
+    committee_cap: Positive
+    threshold: Positive
+    spare: Count
+    gamma: Annotated[float, Field(ge=0, lt=1)]
+    delta: Annotated[float, Field(ge=0, lt=1)]
+    contribute_until: Timestamp
+    open_until: Timestamp
+    differential_privacy: None = None
+    checkpoint: LogPosition
+    void: tuple[VoidProof, ...]
+
+    def seat_of(self, client: str) -> int | None:
+        """The seat of `client`, 1..c, or None where it has none."""
+        for number, seat in enumerate(self.seats, start=1):
+            if seat.client == client:
+                return number
+        return None
+
+
+class Header(Message):
+    """What a contributor signs: its masked vector and its boxes, for one plan."""
+
+    label: ClassVar[str] = "fgpr-v1/contribution"
+
+    federation: Name
+    round: Round
+    plan: Digest
+    client: Name
+    masked: Digest
+    boxes: Digest
+
+
+class Contribution(Message):
+    """A client's one upload of a round.
+
+    Attributes:
+        header: signed by the client's identity key.
+        masked: y = e + m, base64 of L + 1 words.
+        boxes: one for each seat in order; zero bytes for an empty seat.
+    """
+
+    header: Signed[Header]
+    masked: Hidden
+    boxes: Annotated[tuple[Bytes, ...], Field(repr=False)]
+
+
+class CohortEntry(Message):
+    """What one member gets of one contribution: the signed header, its own box, and the box's Merkle path."""
+
+    header: Signed[Header]
+    box: Bytes
+    path: tuple[Digest, ...]
+
+
+class CohortView(Message):
+    """A cohort as one member gets it; the entries stand in the cohort's order."""
+
+    cohort: Signed[Cohort]
+    entries: tuple[CohortEntry, ...]

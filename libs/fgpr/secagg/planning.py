@@ -1,0 +1,132 @@
+"""The plan of a round, made from the federation's rules: what the aggregator signs and every client recomputes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from fgpr.errors import CommitteeError
+from fgpr.message import Message, Signed
+from fgpr.secagg import committee
+from fgpr.secagg.committee import Committee
+from fgpr.secagg.encoding import Codec
+from fgpr.secagg.messages import LogPosition, OpeningKey, Plan, Positive, Seat, VoidProof
+from fgpr.secagg.roster import Roster
+
+
+class AggregationRules(Message):
+    """A federation's settings of secure aggregation (docs/protocol.md names each).
+
+    Attributes:
+        gamma: assumed share of corrupt or curious clients.
+        delta: share of the seats that a round must be able to miss.
+        committee_cap: most seats.
+        invited_cap: most invited clients; None invites all.
+        min_cohort: fewest contributions to open; None is K + 2 of each plan.
+        weighting: "exact" counts observations, "uniform" counts clients.
+    """
+
+    gamma: Annotated[float, Field(ge=0, lt=1)] = 0.2
+    delta: Annotated[float, Field(ge=0, lt=1)] = 0.25
+    committee_cap: Annotated[Positive, Field(ge=3)] = 140
+    invited_cap: Positive | None = None
+    min_cohort: Positive | None = None
+    weighting: Literal["exact", "uniform"] = "exact"
+    fraction_bits: Annotated[int, Field(ge=1, le=52)] = 30
+    weight_bits: Annotated[int, Field(ge=1, le=32)] = 16
+    weight_cap: Positive = 65_535
+
+
+def plan_round(
+    *,
+    number: int,
+    rules: AggregationRules,
+    roster: Roster,
+    keys: Mapping[str, Signed[OpeningKey]],
+    codec: Codec,
+    training: Mapping[str, Any],
+    prior_version: int,
+    theta_version: int,
+    prior_digest: bytes,
+    checkpoint: LogPosition,
+    void: Sequence[VoidProof],
+    contribute_until: str,
+    open_until: str,
+) -> Plan:
+    """Draw seats and invited clients and fix the committee's numbers.
+
+    Args:
+        number: the round's number.
+        rules: the federation's rules.
+        roster: the signed roster in force.
+        keys: the newest opening key of each client that has one.
+        codec: bounds and bits of the encoding.
+        training: local settings, as JSON; not read here.
+        prior_version: version of the prior that the round starts from.
+        theta_version: the version that first carried its theta.
+        prior_digest: its digest, 32 bytes.
+        checkpoint: the log's checkpoint before this plan.
+        void: proofs of the aborted rounds of the same prior.
+        contribute_until: first deadline.
+        open_until: second deadline.
+
+    Raises:
+        CommitteeError: too few clients for a safe committee, or the rules refuse the numbers.
+        CapacityError: the sums of so many clients do not fit the field.
+    """
+    servants, admitted = roster.servants(), roster.active()
+    seats = committee.draw(servants, rules.committee_cap, roster.nonce, theta_version, committee.SEAT)
+    invited = committee.draw(
+        admitted, rules.invited_cap or len(admitted), roster.nonce, theta_version, committee.INVITED
+    )
+    if not seats:
+        raise CommitteeError("nobody in the roster may serve on a committee")
+    numbers = _numbers(roster, len(seats), len(invited), rules.gamma, rules.delta, rules.min_cohort)
+    codec.check_capacity(len(invited))
+    return Plan(
+        federation=roster.federation,
+        round=number,
+        prior_version=prior_version,
+        theta_version=theta_version,
+        prior_digest=prior_digest,
+        update="theta",
+        training=dict(training),
+        codec=codec.to_json(),
+        weighting=rules.weighting,
+        min_cohort=numbers.min_cohort,
+        invited=invited,
+        invited_cap=rules.invited_cap,
+        roster_version=roster.version,
+        roster_digest=roster.digest(),
+        seats=tuple(Seat(client=client, key=keys.get(client)) for client in seats),
+        committee_cap=rules.committee_cap,
+        threshold=numbers.threshold,
+        spare=numbers.spare,
+        gamma=rules.gamma,
+        delta=rules.delta,
+        contribute_until=contribute_until,
+        open_until=open_until,
+        checkpoint=checkpoint,
+        void=tuple(void),
+    )
+
+
+def committee_of(plan: Plan, roster: Roster) -> Committee:
+    """The committee's numbers of a plan, recomputed from the roster.
+
+    Raises:
+        CommitteeError: the plan's numbers are not safe.
+    """
+    return _numbers(roster, len(plan.seats), len(plan.invited), plan.gamma, plan.delta, plan.min_cohort)
+
+
+def _numbers(roster: Roster, seats: int, invited: int, gamma: float, delta: float, min_cohort: int | None) -> Committee:
+    return committee.size(
+        seats=seats,
+        servants=len(roster.servants()),
+        invited=invited,
+        admitted=len(roster.active()),
+        gamma=gamma,
+        delta=delta,
+        min_cohort=min_cohort,
+    )

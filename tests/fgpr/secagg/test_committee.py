@@ -1,0 +1,171 @@
+import hashlib
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import hypergeom
+
+from fgpr.errors import CommitteeError
+from fgpr.secagg import committee
+from fgpr.secagg.committee import INVITED, SEAT, Committee
+
+NONCE = bytes(range(32))
+NAMES = tuple(f"engine-{number:03d}" for number in range(300))
+
+
+def numbers(seats: int, invited: int | None = None, *, delta: float = 0.25, min_cohort: int | None = None) -> Committee:
+    clients = seats if invited is None else invited
+    return committee.size(
+        seats=seats,
+        servants=seats,
+        invited=clients,
+        admitted=clients,
+        gamma=0.2,
+        delta=delta,
+        min_cohort=min_cohort,
+    )
+
+
+@pytest.mark.parametrize(("c", "x", "t"), [(3, 1, 3), (4, 1, 3), (5, 1, 4), (10, 2, 7), (20, 4, 13), (60, 12, 37)])
+def test_seats_corrupt_and_threshold_where_everybody_serves(c: int, x: int, t: int) -> None:
+    found = numbers(c)
+    assert (found.seats, found.corrupt_seats, found.threshold) == (c, x, t)
+
+
+@pytest.mark.parametrize(("population", "x", "t"), [(1_000, 61, 101), (10_000, 65, 103)])
+def test_seats_corrupt_and_threshold_of_140_drawn_seats(population: int, x: int, t: int) -> None:
+    found = committee.size(
+        seats=140, servants=population, invited=population, admitted=population, gamma=0.2, delta=0.25
+    )
+    assert (found.corrupt_seats, found.threshold, found.spare) == (x, t, 8)
+    assert found.corrupt_invited == population // 5
+
+
+@pytest.mark.parametrize(("clients", "min_cohort"), [(4, 3), (20, 6), (60, 14)])
+def test_the_smallest_cohort_is_two_honest_clients(clients: int, min_cohort: int) -> None:
+    assert numbers(clients).min_cohort == min_cohort
+    assert numbers(clients).corrupt_invited == min_cohort - 2
+
+
+@pytest.mark.parametrize(("seats", "spare"), [(3, 1), (19, 1), (20, 2), (60, 4)])
+def test_spare_openings(seats: int, spare: int) -> None:
+    assert numbers(seats).spare == spare
+
+
+def test_shares_count_as_the_decimals_that_are_written() -> None:
+    assert math.floor(0.29 * 100) == 28
+    assert committee.max_corrupt(100, 100, 0.29) == 29
+    assert committee.max_corrupt(100, 100, 1e-05) == 1
+
+
+@pytest.mark.parametrize("gamma", [0.2, 0.1, 0.33])
+@pytest.mark.parametrize(
+    ("count", "population"), [(140, 1_000), (140, 10_000), (140, 141), (5, 7), (1, 50), (999, 1_000)]
+)
+def test_drawn_corrupt_are_the_smallest_number_with_a_tail_of_2_to_the_minus_40(
+    count: int, population: int, gamma: float
+) -> None:
+    x = committee.max_corrupt(count, population, gamma)
+    marked = max(1, round(gamma * population * 100) // 100)
+    assert committee.failure_probability(count, population, gamma, x) == pytest.approx(
+        hypergeom.sf(x, population, marked, count), rel=1e-6, abs=1e-15
+    )
+    assert committee.failure_probability(count, population, gamma, x) <= 2**-40
+    assert x == 1 or committee.failure_probability(count, population, gamma, x - 1) > 2**-40
+
+
+def test_a_small_tail_is_exact() -> None:
+    # 3 drawn of 10 with 2 corrupt: both are drawn in C(8, 1) of C(10, 3) = 120 ways.
+    assert committee.failure_probability(3, 10, 0.2, 1) == 8 / 120
+    assert committee.failure_probability(3, 10, 0.2, 2) == 0
+    assert committee.failure_probability(3, 10, 0.2, 0) == pytest.approx(1 - 56 / 120, rel=1e-15)
+    assert committee.failure_probability(10, 10, 0.2, 2) == 0
+    assert committee.failure_probability(10, 10, 0.2, 1) == 1
+
+
+@given(st.integers(1, 200), st.data())
+def test_no_two_cohorts_can_both_be_opened(seats: int, data: st.DataObject) -> None:
+    x = data.draw(st.integers(1, seats))
+    t = committee.threshold(seats, x)
+    # Honest members answer once, corrupt ones twice; and one opening less would not exclude it.
+    assert (seats - x) + 2 * x < 2 * t
+    assert (seats - x) + 2 * x >= 2 * (t - 1)
+
+
+def test_three_seats_may_miss_nobody() -> None:
+    assert numbers(3).threshold == 3
+
+
+@pytest.mark.parametrize(("seats", "delta"), [(3, 0.34), (1, 0.25), (4, 0.5), (60, 0.4)])
+def test_a_committee_that_can_miss_too_few_is_refused_with_the_numbers(seats: int, delta: float) -> None:
+    with pytest.raises(CommitteeError, match=rf"{seats} seats of {seats} .* delta {delta} asks for"):
+        numbers(seats, 10, delta=delta)
+
+
+def test_delta_is_exact_at_its_limit() -> None:
+    # 100 seats, 20 corrupt, threshold 61: 39 may be missed.
+    assert numbers(100, delta=0.39).threshold == 61
+    with pytest.raises(CommitteeError, match=r"can miss 39 members; delta 0\.4 asks for 40"):
+        numbers(100, delta=0.4)
+
+
+def test_a_cohort_with_fewer_than_two_honest_clients_is_refused() -> None:
+    assert numbers(20, min_cohort=6).min_cohort == 6
+    assert numbers(20, min_cohort=20).min_cohort == 20
+    with pytest.raises(CommitteeError, match=r"min_cohort 5 with 4 corrupt of 20 invited .* at least 6"):
+        numbers(20, min_cohort=5)
+
+
+@pytest.mark.parametrize(("invited", "min_cohort"), [(2, None), (20, 21)])
+def test_a_cohort_that_nobody_can_fill_is_refused(invited: int, min_cohort: int | None) -> None:
+    with pytest.raises(CommitteeError, match=f"more than the {invited} invited clients"):
+        numbers(20, invited, min_cohort=min_cohort)
+
+
+@pytest.mark.parametrize(("count", "population"), [(0, 5), (-1, 5), (6, 5), (0, 0)])
+def test_counts_that_make_no_sense_are_refused(count: int, population: int) -> None:
+    with pytest.raises(CommitteeError, match=f"{count} of {population} clients"):
+        committee.max_corrupt(count, population, 0.2)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.0, 2.0, math.nan, math.inf])
+def test_shares_outside_0_to_1_are_refused(share: float) -> None:
+    with pytest.raises(CommitteeError, match="gamma is"):
+        committee.max_corrupt(3, 3, share)
+    with pytest.raises(CommitteeError, match="delta is"):
+        numbers(20, delta=share)
+
+
+def test_all_are_drawn_where_they_are_few_in_order_of_id() -> None:
+    assert committee.draw(["b", "c", "a"], 3, NONCE, 0, SEAT) == ("a", "b", "c")
+    assert committee.draw([], 3, NONCE, 0, SEAT) == ()
+
+
+def test_the_drawn_are_those_with_the_least_hash() -> None:
+    def rank(name: str) -> bytes:
+        # RFC 8785 by hand: keys sorted, no spaces. 2053 mod 1024 = 5.
+        text = f'{{"client":"{name}","nonce":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=","theta_version":5}}'
+        return hashlib.sha256(b"fgpr-v1/seat\x00" + text.encode()).digest()
+
+    expected = tuple(sorted(sorted(NAMES, key=rank)[:140]))
+    assert committee.draw(NAMES, 140, NONCE, 2053, SEAT) == expected
+    assert committee.draw(NAMES[::-1], 140, NONCE, 5, SEAT) == expected
+
+
+def test_a_draw_depends_on_nonce_theta_and_label() -> None:
+    drawn = {
+        committee.draw(NAMES, 140, NONCE, 1, SEAT),
+        committee.draw(NAMES, 140, NONCE, 1, INVITED),
+        committee.draw(NAMES, 140, NONCE, 2, SEAT),
+        committee.draw(NAMES, 140, NONCE[::-1], 1, SEAT),
+    }
+    assert len(drawn) == 4
+    assert all(len(seats) == 140 == len(set(seats)) for seats in drawn)
+
+
+def test_draws_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(CommitteeError, match="twice"):
+        committee.draw(["a", "b", "a"], 2, NONCE, 0, SEAT)
+    with pytest.raises(CommitteeError, match="draw 0 of 3"):
+        committee.draw(["a", "b", "c"], 0, NONCE, 0, SEAT)
