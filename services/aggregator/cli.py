@@ -1,0 +1,211 @@
+"""`fgpr-aggregator`: serve, and administer the database directly."""
+
+import json
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import uvicorn
+from pydantic import ValidationError
+from rich.console import Console
+from rich.table import Table
+
+from aggregator import logs, main
+from aggregator.keys import KeyDirectory
+from aggregator.service import enrolment, federations, operator, schedule
+from aggregator.service.context import Context
+from aggregator.settings import Settings
+from aggregator.storage import migrate as schema
+from fgpr.errors import FgprError
+from fgpr.federated.federation import Federation
+from fgpr.ticket import Role
+
+app = typer.Typer(
+    help="The aggregator of an FGPR federation: stores rounds, unmasks only their weighted average, publishes priors.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+federation_app = typer.Typer(help="Create and list federations.", no_args_is_help=True)
+round_app = typer.Typer(help="Open rounds by hand, and look at them.", no_args_is_help=True)
+app.add_typer(federation_app, name="federation")
+app.add_typer(round_app, name="round")
+
+Database = Annotated[
+    str | None, typer.Option(help="sqlite:///PATH or postgresql://...; default FGPR_DATABASE, else sqlite:///fgpr.db")
+]
+Keys = Annotated[Path | None, typer.Option(help="Folder of private keys; default FGPR_KEYS, else ./keys")]
+Origin = Annotated[
+    str | None,
+    typer.Option(help="Public address, as clients reach it; default FGPR_ORIGIN, else http://127.0.0.1:8000"),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+
+@app.command()
+def migrate(database: Database = None, keys: Keys = None) -> None:
+    """Bring the database to this program's schema; the first time, make the service key and start the audit log."""
+    with _telling():
+        settings = _settings(database, keys)
+        KeyDirectory(settings.keys).ensure_service()
+        context = main.create_context(settings)
+        schema.upgrade(context.database)
+        operator.start_log(context)
+        typer.echo(f"database {settings.database.split('@')[-1]} is ready; keys are in {settings.keys}")
+
+
+@app.command()
+def serve(
+    database: Database = None,
+    keys: Keys = None,
+    origin: Origin = None,
+    listen: Annotated[str, typer.Option(help="HOST:PORT to listen on.")] = "127.0.0.1:8000",
+) -> None:
+    """Serve the REST interface, and keep every deadline."""
+    with _telling():
+        host, _, port = listen.rpartition(":")
+        if not host or not port.isdecimal():
+            raise typer.BadParameter("--listen takes HOST:PORT, as in 127.0.0.1:8000")
+        settings = _settings(database, keys, origin)
+        logs.configure()
+        uvicorn.run(
+            main.create_app(settings, main.create_context(settings)),
+            host=host,
+            port=int(port),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=5,
+        )
+
+
+@federation_app.command("create")
+def federation_create(
+    file: Annotated[Path, typer.Argument(help="TOML file; docs/walkthrough.md shows one.")],
+    database: Database = None,
+    keys: Keys = None,
+) -> None:
+    """Create a federation from its TOML file: its roster key, its audit leaf, its initial prior."""
+    with _telling(), _context(database, keys) as context:
+        settings = Federation.from_settings(tomllib.loads(file.read_text(encoding="utf-8")))
+        federations.create(context, settings, KeyDirectory(_settings(database, keys).keys).ensure_roster(settings.name))
+        typer.echo(f"federation {settings.name} is created; invite clients with `fgpr-aggregator invite`")
+
+
+@app.command()
+def invite(
+    federation: Annotated[str, typer.Option(help="Name of the federation.")],
+    party: Annotated[str, typer.Argument(help="Id of the party: a-z, 0-9 and -, at most 64.")],
+    reader: Annotated[bool, typer.Option("--reader", help="Fetches priors only; takes part in no round.")] = False,
+    days: Annotated[int, typer.Option(min=1, max=365, help="Days until the ticket expires.")] = 7,
+    database: Database = None,
+    keys: Keys = None,
+    origin: Origin = None,
+) -> None:
+    """Print a one-time ticket for a party. Hand it over by a way that nobody else reads."""
+    with _telling(), _context(database, keys, origin) as context:
+        role: Role = "reader" if reader else "client"
+        typer.echo(enrolment.invite(context, federation, party, role, timedelta(days=days)).to_text())
+
+
+@app.command()
+def revoke(
+    federation: Annotated[str, typer.Option(help="Name of the federation.")],
+    party: Annotated[str, typer.Argument(help="Id of the party.")],
+    database: Database = None,
+    keys: Keys = None,
+) -> None:
+    """Revoke a party at once; no cohort closed from now on counts it."""
+    with _telling(), _context(database, keys) as context:
+        enrolment.revoke(context, federation, party)
+        typer.echo(f"{party} is revoked in {federation}")
+
+
+@round_app.command("open")
+def round_open(
+    federation: Annotated[str, typer.Option(help="Name of the federation.")],
+    database: Database = None,
+    keys: Keys = None,
+) -> None:
+    """Open a round now, whatever the schedule says."""
+    with _telling(), _context(database, keys) as context:
+        typer.echo(f"round {schedule.open_by_hand(context, federation)} is open")
+
+
+@round_app.command("list")
+def round_list(
+    federation: Annotated[str, typer.Option(help="Name of the federation.")],
+    limit: Annotated[int, typer.Option(min=1, max=100)] = 20,
+    as_json: Json = False,
+    database: Database = None,
+    keys: Keys = None,
+) -> None:
+    """List rounds, newest first."""
+    with _telling(), _context(database, keys) as context:
+        lines = operator.list_rounds(context, federation, limit)
+        if as_json:
+            _print_json([line.to_json() for line in lines])
+            return
+        table = Table("round", "stage", "prior", "invited", "contributed", "cohort", "openings", "ended", "reason")
+        for line in lines:
+            openings = f"{line.openings} of {line.threshold}"
+            ended, reason = line.ended_at or "", line.reason or ""
+            numbers = (line.prior_version, line.invited, line.contributions, "" if line.cohort is None else line.cohort)
+            table.add_row(str(line.round), line.stage.value, *map(str, numbers), openings, ended, reason)
+        Console().print(table)
+
+
+@round_app.command("show")
+def round_show(
+    federation: Annotated[str, typer.Option(help="Name of the federation.")],
+    number: Annotated[int, typer.Argument(help="The round's number.")],
+    database: Database = None,
+    keys: Keys = None,
+) -> None:
+    """Show one round as JSON: its signed plan, its cohort, who opened."""
+    with _telling(), _context(database, keys) as context:
+        _print_json(operator.show_round(context, federation, number))
+
+
+def _settings(database: str | None, keys: Path | None, origin: str | None = None) -> Settings:
+    given: dict[str, Any] = {"database": database, "keys": keys, "origin": origin}
+    return Settings(**{name: value for name, value in given.items() if value is not None})
+
+
+@contextmanager
+def _context(database: str | None, keys: Path | None, origin: str | None = None) -> Iterator[Context]:
+    context = main.create_context(_settings(database, keys, origin))
+    schema.check_schema(context.database)
+    try:
+        yield context
+    finally:
+        context.database.close()
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """Errors as one line that says what to do, and exit code 1."""
+    try:
+        yield
+    except ValidationError as error:
+        _fail("; ".join(str(fault["msg"]) for fault in error.errors()))
+    except (FgprError, OSError, tomllib.TOMLDecodeError) as error:
+        _fail(str(error))
+
+
+def _fail(reason: str) -> None:
+    typer.echo(f"fgpr-aggregator: {reason}", err=True)
+    raise typer.Exit(1)
+
+
+def _print_json(value: Any) -> None:
+    write: Callable[[str], int] = sys.stdout.write
+    write(json.dumps(value, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,58 @@
+"""Closes overdue stages, settles aborted rounds and opens due ones, without waiting for any request.
+
+Safe with several replicas: each transition is a conditional update in a transaction of its own, so that the second of
+two finds nothing to do.
+"""
+
+import threading
+
+import structlog
+
+from aggregator.service import schedule
+from aggregator.service.context import Context
+from fgpr.errors import FgprError
+
+_log = structlog.get_logger(__name__)
+
+
+class Deadlines:
+    """A thread that looks every `tick` seconds for what is due.
+
+    Args:
+        context: this process.
+        tick: seconds between two looks.
+    """
+
+    def __init__(self, context: Context, tick: float) -> None:
+        self._context = context
+        self._tick = tick
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="deadlines", daemon=True)
+        self._last_fault = ""
+
+    def start(self) -> None:
+        """Begin to look; what became due while no process ran is done at once."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop, and wait for the look under way to end."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                schedule.advance_all(self._context)
+                self._last_fault = ""
+            except FgprError as error:
+                self._say(type(error).__name__, str(error))
+            except Exception as error:
+                # Whatever fails now, the next deadline must still be kept.
+                self._say(type(error).__name__, "unforeseen")
+            self._stop.wait(self._tick)
+
+    def _say(self, error: str, reason: str) -> None:
+        # A reason that lasts is said once, not four times a second.
+        if reason != self._last_fault:
+            self._last_fault = reason
+            _log.warning("deadlines", error=error, reason=reason)

@@ -1,0 +1,78 @@
+"""Rounds: see, contribute, fetch the cohort, open."""
+
+import time
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from aggregator.auth import body_limit
+from aggregator.routes.wiring import Body, ContextDependency, Name, Number, SignedBy, WiringDependency, answer
+from aggregator.service import rounds, schedule
+
+router = APIRouter(prefix="/federations/{federation}/rounds", tags=["rounds"])
+
+LONGEST_WAIT = 30
+"""Seconds that a request may wait for a change."""
+
+LOOK_AGAIN = 1.0
+"""Seconds between two looks of a waiting request: another replica's commits do not ring this process's bell."""
+
+CONTRIBUTION_LIMIT = 4 * 2**20
+
+
+@router.get("/current")
+def current(
+    found: WiringDependency,
+    caller: SignedBy,
+    federation: Name,
+    seen: Annotated[str, Query(max_length=512)] = "",
+    wait: Annotated[int, Query(ge=0, le=LONGEST_WAIT)] = 0,
+) -> Response:
+    """Where the federation stands; with `seen` and `wait`, not before that has changed or the time is over."""
+    context = found.context
+    view = rounds.view(context, caller, federation)
+    if seen == view.state and wait:
+        with found.place_to_wait() as may_wait:
+            end = time.monotonic() + (wait if may_wait else 0)
+            while (left := end - time.monotonic()) > 0 and rounds.state(context, federation) == seen:
+                context.bell.wait(min(left, LOOK_AGAIN))
+        view = rounds.view(context, caller, federation)
+    return answer(view)
+
+
+@router.get("")
+def listing(
+    context: ContextDependency,
+    caller: SignedBy,
+    federation: Name,
+    before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    limit: Annotated[int, Query(ge=1, le=rounds.MOST_ROUNDS)] = 50,
+) -> Response:
+    """Rounds, newest first."""
+    return answer(rounds.listing(context, caller, federation, before, limit))
+
+
+@router.put("/{number}/contributions/{client}", dependencies=[body_limit(CONTRIBUTION_LIMIT)])
+def contribute(
+    context: ContextDependency, caller: SignedBy, body: Body, federation: Name, number: Number, client: Name
+) -> Response:
+    """A client's one contribution; the same body again gets the same answer."""
+    receipt = rounds.contribute(context, caller, federation, number, client, body)
+    schedule.advance(context, federation)
+    return answer(receipt)
+
+
+@router.get("/{number}/cohort")
+def cohort(context: ContextDependency, caller: SignedBy, federation: Name, number: Number) -> Response:
+    """The cohort with the calling member's own boxes."""
+    return answer(rounds.cohort(context, caller, federation, number))
+
+
+@router.put("/{number}/openings/{client}")
+def open_(
+    context: ContextDependency, caller: SignedBy, body: Body, federation: Name, number: Number, client: Name
+) -> Response:
+    """A member's opening; one that is no longer needed is acknowledged for its key."""
+    receipt = rounds.answer(context, caller, federation, number, client, body)
+    schedule.advance(context, federation)
+    return answer(receipt)

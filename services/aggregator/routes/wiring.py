@@ -1,0 +1,71 @@
+"""What routes find at `app.state.aggregator`, and the answers and dependencies that they share."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import Depends, Path, Query, Request, Response
+
+from aggregator.auth import raw_body, signed
+from aggregator.service import admission
+from aggregator.service.caller import Caller
+from aggregator.service.context import Context
+from aggregator.settings import Settings
+from fgpr.message import Message
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """One running application: its settings and its context."""
+
+    settings: Settings
+    context: Context
+    waiting: threading.BoundedSemaphore = field(repr=False)
+
+    def clock(self) -> datetime:
+        """The present time, aware."""
+        return self.context.clock()
+
+    def find_key(self, key_id: str, /) -> bytes | None:
+        """The public key of that id, of a client enrolled at any time."""
+        return admission.find_key(self.context, key_id)
+
+    @contextmanager
+    def place_to_wait(self) -> Iterator[bool]:
+        """Whether one more request may wait; each waiting request holds a thread."""
+        taken = self.waiting.acquire(blocking=False)
+        try:
+            yield taken
+        finally:
+            if taken:
+                self.waiting.release()
+
+
+def wiring(request: Request) -> Wiring:
+    """The application of a request."""
+    found: Wiring = request.app.state.aggregator
+    return found
+
+
+def context_of(found: Annotated[Wiring, Depends(wiring)]) -> Context:
+    """The context of a request."""
+    return found.context
+
+
+ContextDependency = Annotated[Context, Depends(context_of)]
+WiringDependency = Annotated[Wiring, Depends(wiring)]
+SignedBy = Annotated[Caller, Depends(signed)]
+Body = Annotated[bytes, Depends(raw_body)]
+Name = Annotated[str, Path(pattern="^[a-z0-9-]{1,64}$")]
+Number = Annotated[int, Path(ge=0, le=2**31 - 1)]
+Index = Annotated[int, Query(ge=0, le=2**53)]
+
+
+def answer(message: Message, status: int = 200, cache: str = "no-store") -> Response:
+    """A message as the body of an answer: its canonical bytes."""
+    return Response(
+        message.encode(), status_code=status, media_type="application/json", headers={"Cache-Control": cache}
+    )

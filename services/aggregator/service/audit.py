@@ -1,0 +1,113 @@
+"""The audit log from the service's side: leaves go in with the transition that they record; proofs come out."""
+
+from collections.abc import Sequence
+
+from aggregator.service.context import Context
+from aggregator.storage import log
+from aggregator.storage.engine import Connection
+from fgpr import merkle
+from fgpr.auditlog import checkpoint
+from fgpr.auditlog.checkpoint import Checkpoint
+from fgpr.auditlog.entries import Leaf
+from fgpr.errors import UnknownResource
+from fgpr.message import Digest
+from fgpr.rest import CheckpointView, LogEntries, LogProof
+from fgpr.secagg.messages import LogPosition
+
+MOST_ENTRIES = 1_000
+"""Most leaves in one answer."""
+
+
+def start(context: Context, connection: Connection) -> None:
+    """Sign the checkpoint of the empty log."""
+    log.start(connection, _sign(context, 0, merkle.EMPTY_ROOT))
+
+
+def record(context: Context, connection: Connection, leaves: Sequence[Leaf]) -> int:
+    """Append leaves in the caller's transaction; the index of the first one."""
+    frontier = log.append(connection, [leaf.encode() for leaf in leaves], lambda size, root: _sign(context, size, root))
+    return frontier.size - len(leaves)
+
+
+def position(connection: Connection) -> LogPosition:
+    """The newest checkpoint as (size, root)."""
+    frontier, _ = log.read_head(connection)
+    return LogPosition(size=frontier.size, root=frontier.root())
+
+
+def newest(context: Context) -> CheckpointView:
+    """The newest signed checkpoint."""
+    with context.database.read() as connection:
+        return CheckpointView(note=log.read_head(connection)[1])
+
+
+def entries(context: Context, start_index: int, end: int) -> LogEntries:
+    """Leaves from `start_index` up to `end`, or fewer, at most MOST_ENTRIES.
+
+    Raises:
+        UnknownResource: the log is shorter than `start_index`.
+    """
+    with context.database.read() as connection:
+        size = log.read_head(connection)[0].size
+        if start_index > size:
+            raise UnknownResource(f"the audit log has {size} leaves, none from {start_index} on")
+        last = min(end, size, start_index + MOST_ENTRIES)
+        frontier = merkle.frontier(start_index, log.node_reader(connection))
+        leaves = log.read_leaves(connection, start_index, last)
+        return LogEntries(
+            start=start_index, end=start_index + len(leaves), frontier=frontier.hashes, leaves=tuple(leaves)
+        )
+
+
+def inclusion(context: Context, index: int, size: int) -> LogProof:
+    """Proof that leaf `index` is in the tree of the first `size` leaves.
+
+    Raises:
+        UnknownResource: there is no such leaf or tree.
+    """
+    with context.database.read() as connection:
+        _check_size(connection, size)
+        if index >= size:
+            raise UnknownResource(f"a tree of {size} leaves has no leaf {index}")
+        return LogProof(hashes=merkle.inclusion_proof(index, size, log.node_reader(connection)))
+
+
+def consistency(context: Context, old: int, new: int) -> LogProof:
+    """Proof that the tree of `new` leaves begins with that of `old` leaves.
+
+    Raises:
+        UnknownResource: there are no such trees.
+    """
+    with context.database.read() as connection:
+        _check_size(connection, new)
+        if old > new:
+            raise UnknownResource(f"the tree of {new} leaves cannot begin with {old} leaves")
+        return LogProof(hashes=merkle.consistency_proof(old, new, log.node_reader(connection)))
+
+
+def log_name(context: Context) -> str:
+    """The log's name in its checkpoints."""
+    return checkpoint.name_of(context.service_public())
+
+
+def _sign(context: Context, size: int, root: Digest) -> str:
+    name = log_name(context)
+    return checkpoint.sign(Checkpoint(origin=name, size=size, root=root), name, context.keys.service())
+
+
+def _check_size(connection: Connection, size: int) -> None:
+    newest_size = log.read_head(connection)[0].size
+    if size > newest_size:
+        raise UnknownResource(f"the audit log has {newest_size} leaves, not {size}")
+
+
+def leaf(connection: Connection, index: int) -> bytes:
+    """One leaf.
+
+    Raises:
+        UnknownResource: the log is shorter.
+    """
+    found = log.read_leaves(connection, index, index + 1)
+    if not found:
+        raise UnknownResource(f"the audit log has no leaf {index}")
+    return found[0]

@@ -1,0 +1,66 @@
+"""What every act of the aggregator needs: database, keys, clock, randomness, and a bell that wakes waiting readers."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from aggregator.storage.engine import Database
+from fgpr import signatures
+
+
+class KeyRing(Protocol):
+    """The private keys; they live in files, never in the database."""
+
+    def service(self) -> Ed25519PrivateKey:
+        """The aggregator's service key."""
+        ...
+
+    def roster(self, federation: str) -> Ed25519PrivateKey:
+        """A federation's roster key."""
+        ...
+
+
+class Bell:
+    """Wakes the requests of this process that wait for a round to change."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+
+    def ring(self) -> None:
+        """Something changed."""
+        with self._condition:
+            self._condition.notify_all()
+
+    def wait(self, seconds: float) -> None:
+        """Until it rings, or `seconds` have passed."""
+        with self._condition:
+            self._condition.wait(seconds)
+
+
+@dataclass(frozen=True)
+class Context:
+    """One aggregator process.
+
+    Attributes:
+        database: where everything is kept.
+        keys: private keys.
+        origin: the public address that tickets carry and signatures are checked against.
+        clock: now, aware.
+        random_bytes: the system's generator of secret bytes.
+        bell: rung after each commit that changes a round.
+    """
+
+    database: Database
+    keys: KeyRing
+    origin: str
+    clock: Callable[[], datetime]
+    random_bytes: Callable[[int], bytes]
+    bell: Bell = field(default_factory=Bell)
+
+    def service_public(self) -> bytes:
+        """The public half of the service key, 32 bytes."""
+        return signatures.public_bytes(self.keys.service())

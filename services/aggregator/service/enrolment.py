@@ -1,0 +1,163 @@
+"""Tickets, enrolment, leaving and revocation."""
+
+import hmac
+from datetime import timedelta
+
+from aggregator.service import audit
+from aggregator.service.admission import authorise
+from aggregator.service.caller import Caller
+from aggregator.service.context import Context
+from aggregator.storage import clients, federations, rounds
+from aggregator.storage.clients import ClientRow, TicketRow
+from aggregator.storage.engine import Connection
+from fgpr import signatures
+from fgpr.auditlog.entries import Enrolled, Revoked
+from fgpr.errors import Conflict, EncodingError, Forbidden, Unauthenticated, UnknownResource
+from fgpr.message import timestamp
+from fgpr.rest import EnrolmentReceipt, EnrolmentRequest
+from fgpr.ticket import SECRET_BYTES, Role, Ticket, secret_hash
+
+TICKET_LIFE = timedelta(days=7)
+
+
+def invite(context: Context, federation: str, client: str, role: Role, life: timedelta = TICKET_LIFE) -> Ticket:
+    """Make a ticket for a party; only its hash is kept.
+
+    Raises:
+        UnknownResource: there is no such federation.
+        Conflict: the party is enrolled already.
+    """
+    secret = context.random_bytes(SECRET_BYTES)
+    expires = context.clock() + life
+    with context.database.write() as connection:
+        row = federations.read(connection, federation)
+        if clients.read_client(connection, federation, client) is not None:
+            raise Conflict(f"{client} is enrolled in {federation} already; a party keeps its id for good")
+        ticket = Ticket(
+            origin=context.origin,
+            federation=federation,
+            client=client,
+            role=role,
+            secret=secret,
+            expires=timestamp(expires),
+            service_key=context.service_public(),
+            roster_key=row.roster_key,
+        )
+        clients.add_ticket(connection, TicketRow(secret_hash(secret), federation, client, role, expires, None))
+    return ticket
+
+
+def enrol(context: Context, caller: Caller, request: EnrolmentRequest) -> EnrolmentReceipt:
+    """Take up a ticket; the same ticket from the same key gets the first answer again.
+
+    Raises:
+        Unauthenticated: no such ticket, or it has expired.
+        Conflict: another key took it up, or the party or key is enrolled already.
+        EncodingError: a client without an opening key, or a reader with one.
+        VerificationError: the opening key is not signed by the identity key.
+    """
+    with context.database.write() as connection:
+        ticket = clients.read_ticket(connection, secret_hash(request.secret))
+        if ticket is None or (ticket.federation, ticket.client) != (request.federation, request.client):
+            raise Unauthenticated("there is no such ticket for this party")
+        clients.spend_nonce(connection, caller.key_id, caller.nonce, caller.nonce_expires)
+        if ticket.used_by is not None:
+            return _first_answer(connection, ticket, caller)
+        if ticket.expires_at <= context.clock():
+            raise Unauthenticated(f"this ticket expired at {timestamp(ticket.expires_at)}; ask for another")
+        _check_opening_key(request, ticket.role)
+        if not clients.take_ticket(connection, ticket.secret_hash, caller.public_key):
+            raise Conflict("another key took up this ticket")
+        receipt = _receipt(connection, ticket, caller)
+        row = ClientRow(ticket.federation, ticket.client, ticket.role, caller.public_key, None, receipt.encode())
+        clients.add_client(connection, row, caller.key_id, context.clock())
+        if request.opening_key is not None:
+            clients.add_opening_key(connection, request.opening_key)
+            federations.mark_roster(connection, ticket.federation, stale=True)
+        audit.record(
+            context,
+            connection,
+            [
+                Enrolled(
+                    federation=ticket.federation,
+                    client=ticket.client,
+                    role=receipt.role,
+                    identity_key=caller.public_key,
+                )
+            ],
+        )
+    return receipt
+
+
+def leave(context: Context, caller: Caller, federation: str, client: str) -> None:
+    """A client revokes itself.
+
+    Raises:
+        Forbidden: it asks for another client's.
+    """
+    with context.database.write() as connection:
+        row = authorise(connection, caller, federation)
+        if row.client != client:
+            raise Forbidden(f"{row.client} can leave for itself only, not for {client}")
+        clients.spend_nonce(connection, caller.key_id, caller.nonce, caller.nonce_expires)
+        _revoke(context, connection, row, by_client=True)
+    context.bell.ring()
+
+
+def revoke(context: Context, federation: str, client: str) -> None:
+    """The operator revokes a client.
+
+    Raises:
+        UnknownResource: there is no such client.
+        Conflict: it was revoked before.
+    """
+    with context.database.write() as connection:
+        row = clients.read_client(connection, federation, client)
+        if row is None:
+            raise UnknownResource(f"federation {federation} has no client {client}")
+        if row.revoked_at is not None:
+            raise Conflict(f"{client} was revoked at {timestamp(row.revoked_at)}")
+        _revoke(context, connection, row, by_client=False)
+    context.bell.ring()
+
+
+def _revoke(context: Context, connection: Connection, row: ClientRow, *, by_client: bool) -> None:
+    if not clients.revoke(connection, row.federation, row.client, context.clock()):
+        return
+    if row.role == "client":
+        federations.mark_roster(connection, row.federation, stale=True)
+    leaf = Revoked(federation=row.federation, client=row.client, by="client" if by_client else "operator")
+    audit.record(context, connection, [leaf])
+
+
+def _first_answer(connection: Connection, ticket: TicketRow, caller: Caller) -> EnrolmentReceipt:
+    if not hmac.compare_digest(ticket.used_by or b"", caller.public_key):
+        raise Conflict("another key took up this ticket; ask for a new one and report this if it was not you")
+    row = clients.read_key_holder(connection, caller.key_id)
+    if row is None:
+        raise UnknownResource("the party of this ticket is gone")
+    return EnrolmentReceipt.decode(row.receipt)
+
+
+def _check_opening_key(request: EnrolmentRequest, role: str) -> None:
+    key = request.opening_key
+    if (key is None) != (role == "reader"):
+        raise EncodingError("a client enrols with its first opening key, a reader without one")
+    if key is not None:
+        named = (key.message.federation, key.message.client, key.message.serial)
+        if named != (request.federation, request.client, 1):
+            raise EncodingError("the first opening key names this federation and client and has serial 1")
+        key.verify(request.identity_key)
+
+
+def _receipt(connection: Connection, ticket: TicketRow, caller: Caller) -> EnrolmentReceipt:
+    last = rounds.read_last(connection, ticket.federation)
+    prior, _ = federations.read_prior(connection, ticket.federation)
+    return EnrolmentReceipt(
+        federation=ticket.federation,
+        client=ticket.client,
+        role="reader" if ticket.role == "reader" else "client",
+        key_id=signatures.key_id(caller.public_key),
+        round=0 if last is None else last.number,
+        prior_version=prior.message.version,
+    )

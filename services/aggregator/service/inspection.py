@@ -1,0 +1,99 @@
+"""Holds a whole database against the audit log, and the log against a checkpoint kept outside."""
+
+from dataclasses import dataclass
+
+from aggregator.service.context import Context
+from aggregator.storage import documents, federations, log
+from aggregator.storage.engine import Connection, Database
+from fgpr import merkle
+from fgpr.auditlog import checkpoint
+from fgpr.auditlog.trail import Trail, verify_trail
+from fgpr.errors import VerificationError
+from fgpr.federated.federation import Federation
+from fgpr.message import Signed
+from fgpr.secagg.messages import Cohort, LogPosition
+
+
+@dataclass(frozen=True)
+class Anchors:
+    """What is kept outside the database.
+
+    Attributes:
+        note: a signed checkpoint of the log.
+        service_key: the aggregator's public key, 32 bytes.
+        roster_keys: public keys of rosters by federation.
+    """
+
+    note: str
+    service_key: bytes
+    roster_keys: dict[str, bytes]
+
+
+def verify_database(database: Database, anchors: Anchors) -> Trail:
+    """Check that the log is the one that the kept checkpoint commits to, and that every document is the logged one.
+
+    Raises:
+        FgprError: the first thing that does not hold.
+    """
+    name = checkpoint.name_of(anchors.service_key)
+    kept = checkpoint.open_note(anchors.note, name, anchors.service_key)
+    with database.read() as connection:
+        frontier, note = log.read_head(connection)
+        leaves = log.read_leaves(connection, 0, frontier.size)
+        trail = verify_trail(
+            leaves, LogPosition(size=kept.size, root=kept.root), anchors.service_key, anchors.roster_keys
+        )
+        _check_tree(connection, leaves, frontier)
+        head = checkpoint.open_note(note, name, anchors.service_key)
+        _require((head.size, head.root) == (frontier.size, frontier.root()), "the head is not the newest checkpoint")
+        for federation in federations.names(connection):
+            _check_documents(connection, federation, trail)
+    return trail
+
+
+def _check_tree(connection: Connection, leaves: list[bytes], frontier: merkle.Frontier) -> None:
+    tree, node = merkle.Tree([merkle.leaf_hash(leaf) for leaf in leaves]), log.node_reader(connection)
+    _require(frontier.size == tree.size and frontier.root() == tree.root(), "the head is not that of the leaves")
+    for level in range(tree.size.bit_length()):
+        for index in range(tree.size >> level):
+            _require(node(level, index) == tree.node(level, index), f"node {index} of level {level} was changed")
+
+
+def _check_documents(connection: Connection, federation: str, trail: Trail) -> None:
+    # Bytes, not values: two spellings of a number can be the same value.
+    stored = documents.read(connection, federation)
+    logged_rosters = {v: roster.encode() for (name, v), roster in trail.rosters.items() if name == federation}
+    _require(stored.rosters == logged_rosters, f"the rosters of {federation} are not the logged ones")
+    logged = {version: prior for (name, version), prior in trail.priors.items() if name == federation}
+    logged_priors = {version: (prior.encode(), index) for version, (prior, index) in logged.items()}
+    _require(stored.priors == logged_priors, f"the priors of {federation} are not the logged ones")
+    logged_rounds = {
+        number: (
+            plan.encode(),
+            _bytes(trail.cohorts.get((federation, number))),
+            _bytes(trail.aborted.get((federation, number))),
+        )
+        for (name, number), plan in trail.plans.items()
+        if name == federation
+    }
+    _require(stored.rounds == logged_rounds, f"the rounds of {federation} are not the logged ones")
+    spec = Federation.decode(stored.settings).model
+    _require(
+        0 in logged and logged[0][0].message.spec == spec,
+        f"the model of {federation} is not the one that its first prior was signed with",
+    )
+
+
+def _bytes(signed: Signed[Cohort] | None) -> bytes | None:
+    return None if signed is None else signed.encode()
+
+
+def _require(holds: bool, reason: str) -> None:
+    if not holds:
+        raise VerificationError(reason)
+
+
+def anchors(context: Context, roster_keys: dict[str, bytes]) -> Anchors:
+    """What to keep outside now."""
+    with context.database.read() as connection:
+        return Anchors(log.read_head(connection)[1], context.service_public(), roster_keys)

@@ -1,0 +1,47 @@
+"""What the operator does on the database directly, beside inviting and revoking."""
+
+from typing import Any
+
+from aggregator.service import audit, rounds
+from aggregator.service.context import Context
+from aggregator.storage import federations, log
+from aggregator.storage import rounds as stored
+from fgpr.errors import UnknownResource
+from fgpr.rest import RoundSummary
+
+
+def start_log(context: Context) -> None:
+    """Sign the empty log, unless it was started before."""
+    with context.database.write() as connection:
+        try:
+            log.read_head(connection)
+        except UnknownResource:
+            audit.start(context, connection)
+
+
+def list_rounds(context: Context, federation: str, limit: int) -> list[RoundSummary]:
+    """The newest rounds.
+
+    Raises:
+        UnknownResource: there is no such federation.
+    """
+    with context.database.read() as connection:
+        federations.read(connection, federation)
+        return [rounds.summary(connection, row) for row in stored.read_list(connection, federation, limit=limit)]
+
+
+def show_round(context: Context, federation: str, number: int) -> dict[str, Any]:
+    """One round, as JSON.
+
+    Raises:
+        UnknownResource: there is none.
+    """
+    with context.database.read() as connection:
+        row = stored.read(connection, federation, number)
+        return {
+            "summary": rounds.summary(connection, row).to_json(),
+            "contributors": sorted(stored.contributors(connection, federation, number)),
+            "openings": sorted(stored.read_openings(connection, federation, number)),
+            "plan": row.plan.to_json(),
+            "cohort": None if row.cohort is None else row.cohort.to_json(),
+        }

@@ -1,0 +1,133 @@
+"""How a round closes and ends: each function is one transition, with its leaf, in the caller's transaction."""
+
+from collections.abc import Iterable
+
+from aggregator.service import audit
+from aggregator.service.context import Context
+from aggregator.service.federations import publish_prior
+from aggregator.service.rounds import roster_of
+from aggregator.storage import clients, federations, rounds
+from aggregator.storage.engine import Connection
+from aggregator.storage.rounds import RoundRow
+from fgpr.auditlog.entries import AnsweredOpening, CohortClosed, PriorPublished, RoundAborted, RoundVoid
+from fgpr.errors import SumRefused
+from fgpr.federated import publication
+from fgpr.federated.publication import PriorRecord
+from fgpr.message import Signed
+from fgpr.secagg import opening
+from fgpr.secagg.messages import Cohort, Opening, VoidProof
+from fgpr.secagg.planning import committee_of
+from fgpr.secagg.stages import Event, Stage, after
+
+
+def close(context: Context, connection: Connection, row: RoundRow) -> None:
+    """Fix the cohort, or abort where too few can be counted."""
+    plan = row.plan.message
+    revoked = clients.read_revoked(connection, row.federation)
+    stored = rounds.read_contributions(connection, row.federation, row.number)
+    headers = {line.client: line.header.message for line in stored if line.client not in revoked}
+    least = committee_of(plan, roster_of(connection, row)).corrupt_invited + 2
+    cohort = opening.close(
+        plan, plan.digest(), headers, audit.position(connection), _opened_before(connection, row), least
+    )
+    if cohort is None:
+        reason = f"{len(headers)} contributions could be counted, {plan.min_cohort} are needed"
+        abort(context, connection, row, Event.TOO_FEW_CONTRIBUTIONS, reason)
+        return
+    signed = Signed[Cohort].make(context.keys.service(), cohort)
+    rounds.move(connection, row, after(row.stage, Event.CLOSED), cohort=signed.encode())
+    audit.record(context, connection, [CohortClosed(federation=row.federation, cohort=signed)])
+
+
+def publish(context: Context, connection: Connection, row: RoundRow) -> None:
+    """Unmask the sum and publish the next prior, or abort where it cannot be an honest average."""
+    plan, cohort = row.plan.message, row.cohort
+    if cohort is None:
+        raise SumRefused(f"round {row.number} has no cohort")
+    stored = rounds.read_contributions(connection, row.federation, row.number)
+    masked = {line.client: line.masked for line in stored if line.masked is not None}
+    answers = rounds.read_openings(connection, row.federation, row.number)
+    try:
+        unmasked = opening.unmask(plan, cohort.message, masked, [signed.message for signed in answers.values()])
+    except SumRefused as error:
+        abort(context, connection, row, Event.SUM_REFUSED, str(error))
+        return
+    previous, _ = federations.read_prior(connection, row.federation, plan.prior_version)
+    record = publication.averaged(previous.message, plan, plan.digest(), cohort.message, unmasked)
+    rounds.move(connection, row, after(row.stage, Event.SUM_OPENED), ended_at=context.clock())
+    rounds.erase(connection, row.federation, row.number)
+    leaf = PriorPublished(
+        federation=row.federation,
+        prior=Signed[PriorRecord].make(context.keys.service(), record),
+        openings=_digests(answers.values()),
+        spare=unmasked.spare,
+        disputed=unmasked.disputed,
+    )
+    publish_prior(context, connection, leaf)
+
+
+def abort(context: Context, connection: Connection, row: RoundRow, event: Event, reason: str) -> None:
+    """End a round without a prior; its members may now prove it void."""
+    plan = row.plan.message
+    empty = opening.cohort_of(plan, plan.digest(), {}, audit.position(connection))
+    signed = Signed[Cohort].make(context.keys.service(), empty)
+    rounds.move(
+        connection,
+        row,
+        after(row.stage, event),
+        empty_cohort=signed.encode(),
+        ended_at=context.clock(),
+        reason=reason,
+    )
+    rounds.erase(connection, row.federation, row.number)
+    leaf = RoundAborted(federation=row.federation, round=row.number, reason=reason, cohort=signed)
+    audit.record(context, connection, [leaf])
+
+
+def settle_void(context: Context, connection: Connection, row: RoundRow) -> None:
+    """Enough members opened the empty cohort: the same prior may serve another round."""
+    answers = void_openings(connection, row)
+    rounds.move(connection, row, after(row.stage, Event.VOID_PROVEN))
+    leaf = RoundVoid(federation=row.federation, round=row.number, openings=_digests(answers))
+    audit.record(context, connection, [leaf])
+
+
+def settle_carried(context: Context, connection: Connection, row: RoundRow) -> None:
+    """The round may have been opened in secret: publish the old theta as a new version."""
+    previous, _ = federations.read_prior(connection, row.federation, row.plan.message.prior_version)
+    record = publication.carried(previous.message, row.number)
+    rounds.move(connection, row, after(row.stage, Event.VOID_TIMED_OUT))
+    prior = Signed[PriorRecord].make(context.keys.service(), record)
+    publish_prior(context, connection, PriorPublished(federation=row.federation, prior=prior))
+
+
+def void_openings(connection: Connection, row: RoundRow) -> list[Signed[Opening]]:
+    """The openings of an aborted round's empty cohort."""
+    if row.empty_cohort is None:
+        return []
+    digest = row.empty_cohort.message.digest()
+    answers = rounds.read_openings(connection, row.federation, row.number)
+    return [signed for signed in answers.values() if signed.message.cohort == digest]
+
+
+def void_proofs(connection: Connection, federation: str, prior_version: int) -> list[VoidProof]:
+    """Proofs of every void round that started from this prior version."""
+    return [
+        VoidProof(cohort=row.empty_cohort, openings=tuple(void_openings(connection, row)))
+        for row in rounds.read_in_stage(connection, federation, [Stage.VOID])
+        if row.plan.message.prior_version == prior_version and row.empty_cohort is not None
+    ]
+
+
+def _opened_before(connection: Connection, row: RoundRow) -> list[frozenset[str]]:
+    """Cohorts of carried rounds that started from the same theta: they may have been opened."""
+    theta_version = row.plan.message.theta_version
+    return [
+        earlier.cohort.message.clients()
+        for earlier in rounds.read_in_stage(connection, row.federation, [Stage.CARRIED])
+        if earlier.cohort is not None and earlier.plan.message.theta_version == theta_version
+    ]
+
+
+def _digests(openings: Iterable[Signed[Opening]]) -> tuple[AnsweredOpening, ...]:
+    return tuple(AnsweredOpening(client=signed.message.client, opening=signed.message.digest()) for signed in openings)

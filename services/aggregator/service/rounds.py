@@ -1,0 +1,242 @@
+"""What clients do in a round: see it, contribute, fetch the cohort, open."""
+
+import hashlib
+
+from aggregator.service.admission import authorise
+from aggregator.service.caller import Caller
+from aggregator.service.context import Context
+from aggregator.storage import clients, federations, rounds
+from aggregator.storage.clients import ClientRow
+from aggregator.storage.engine import Connection
+from aggregator.storage.rounds import ContributionRow, RoundRow
+from fgpr import canonical, merkle
+from fgpr.errors import Conflict, Forbidden, TooLate, UnknownResource
+from fgpr.message import Signed, timestamp
+from fgpr.rest import AbortedRound, Receipt, RoundList, RoundSummary, RoundView
+from fgpr.secagg import opening
+from fgpr.secagg.messages import Cohort, CohortEntry, CohortView, Contribution, Opening
+from fgpr.secagg.roster import Roster
+from fgpr.secagg.stages import Stage
+
+MOST_ROUNDS = 100
+"""Most rounds in one answer."""
+
+
+def view(context: Context, caller: Caller, federation: str) -> RoundView:
+    """Where the federation stands.
+
+    Raises:
+        Unauthenticated, Forbidden: the caller may not know.
+    """
+    with context.database.read() as connection:
+        authorise(connection, caller, federation)
+        return _view(context, connection, federation)
+
+
+def state(context: Context, federation: str) -> str:
+    """The token that changes with the view; cheap enough to ask again and again."""
+    with context.database.read() as connection:
+        last = rounds.read_last(connection, federation)
+        open_ends = rounds.read_in_stage(connection, federation, [Stage.ABORTED])
+        return _state(last, open_ends)
+
+
+def listing(context: Context, caller: Caller, federation: str, before: int | None, limit: int) -> RoundList:
+    """Rounds, newest first.
+
+    Raises:
+        Unauthenticated, Forbidden: the caller may not know.
+    """
+    with context.database.read() as connection:
+        authorise(connection, caller, federation)
+        rows = rounds.read_list(connection, federation, before=before, limit=limit)
+        lines = tuple(summary(connection, row) for row in rows)
+    return RoundList(rounds=lines, next=rows[-1].number if len(rows) == limit and rows[-1].number > 1 else None)
+
+
+def summary(connection: Connection, row: RoundRow) -> RoundSummary:
+    """One line about a round."""
+    plan = row.plan.message
+    return RoundSummary(
+        round=row.number,
+        stage=row.stage,
+        prior_version=plan.prior_version,
+        invited=len(plan.invited),
+        contributions=len(rounds.contributors(connection, row.federation, row.number)),
+        cohort=None if row.cohort is None else len(row.cohort.message.members),
+        openings=rounds.count_openings(connection, row.federation, row.number),
+        threshold=plan.threshold,
+        contribute_until=timestamp(row.contribute_until),
+        open_until=timestamp(row.open_until),
+        ended_at=None if row.ended_at is None else timestamp(row.ended_at),
+        reason=row.reason,
+    )
+
+
+def contribute(context: Context, caller: Caller, federation: str, number: int, client: str, body: bytes) -> Receipt:
+    """Store a client's one contribution; the same body again gets the same answer.
+
+    Raises:
+        TooLate: the round takes no more; nothing was stored.
+        Conflict: another body of this client is stored.
+        RemoteProtocolError, VerificationError, EncodingError: the body does not hold.
+    """
+    digest = hashlib.sha256(body).digest()
+    with context.database.write() as connection:
+        row, sender = _enter(context, connection, caller, federation, number, client)
+        receipt = Receipt(federation=federation, round=number, client=client, body=digest, counted=True)
+        known = rounds.read_contribution(connection, federation, number, client)
+        if known is not None:
+            if known.body_digest != digest:
+                raise Conflict(f"{client} contributed another body to round {number}; the first one stands")
+            return receipt
+        if row.stage is not Stage.CONTRIBUTING or context.clock() >= row.contribute_until:
+            raise _too_late(connection, row, "contributions")
+        contribution = Contribution.decode(body)
+        if contribution.header.message.client != sender.client:
+            raise Forbidden(f"{sender.client} cannot contribute for {contribution.header.message.client}")
+        plan = row.plan.message
+        opening.check_contribution(plan, plan.digest(), roster_of(connection, row), contribution)
+        rounds.add_contribution(
+            connection,
+            federation,
+            number,
+            ContributionRow(
+                client=client,
+                body_digest=digest,
+                header=contribution.header,
+                masked=contribution.masked,
+                boxes=canonical.encode([canonical.to_text(box) for box in contribution.boxes]),
+            ),
+        )
+    return receipt
+
+
+def cohort(context: Context, caller: Caller, federation: str, number: int) -> CohortView:
+    """The cohort of a round as the calling member gets it: its own box of each contribution.
+
+    Raises:
+        UnknownResource: the round is not closed.
+        Forbidden: the caller has no seat.
+        TooLate: the round has ended, and the boxes are erased.
+    """
+    with context.database.read() as connection:
+        member = authorise(connection, caller, federation)
+        row = rounds.read(connection, federation, number)
+        seat = row.plan.message.seat_of(member.client)
+        if seat is None:
+            raise Forbidden(f"{member.client} has no seat in round {number}")
+        if row.cohort is None:
+            raise UnknownResource(f"round {number} has no cohort: it is in stage {row.stage.value}")
+        if row.stage is not Stage.OPENING:
+            raise _too_late(connection, row, "openings")
+        counted = row.cohort.message.clients()
+        stored = rounds.read_contributions(connection, federation, number)
+    entries = tuple(_entry(line, seat) for line in stored if line.client in counted)
+    return CohortView(cohort=row.cohort, entries=entries)
+
+
+def answer(context: Context, caller: Caller, federation: str, number: int, client: str, body: bytes) -> Receipt:
+    """Store a member's opening, of the cohort or, after an abort, of the empty one.
+
+    An opening that is no longer needed is acknowledged, and its next key taken.
+
+    Raises:
+        Conflict: another opening of this member is stored.
+        TooLate: the round does not take openings yet or any more.
+        RemoteProtocolError, VerificationError, EncodingError: the body does not hold.
+    """
+    digest = hashlib.sha256(body).digest()
+    with context.database.write() as connection:
+        row, member = _enter(context, connection, caller, federation, number, client)
+        signed = Signed[Opening].decode(body)
+        if signed.message.client != member.client:
+            raise Forbidden(f"{member.client} cannot open for {signed.message.client}")
+        target = _target(row, signed.message.cohort)
+        if target is None:
+            raise _too_late(connection, row, "openings of that cohort")
+        opening.check_opening(row.plan.message, roster_of(connection, row), target, signed)
+        known = rounds.read_openings(connection, federation, number).get(client)
+        if known is not None and known != signed:
+            raise Conflict(f"{client} opened round {number} with another body; the first one stands")
+        counted = (row.stage is Stage.OPENING and bool(target.members)) or (
+            row.stage is Stage.ABORTED and not target.members
+        )
+        if known is None:
+            clients.add_opening_key(connection, signed.message.next_key)
+            if counted:
+                rounds.add_opening(connection, signed)
+        return Receipt(
+            federation=federation, round=number, client=client, body=digest, counted=counted or known is not None
+        )
+
+
+def roster_of(connection: Connection, row: RoundRow) -> Roster:
+    """The roster that a round's plan names."""
+    roster = federations.read_roster(connection, row.federation, row.plan.message.roster_version)
+    if roster is None:
+        raise UnknownResource(f"roster {row.plan.message.roster_version} of {row.federation} is gone")
+    return roster.message
+
+
+def _enter(
+    context: Context, connection: Connection, caller: Caller, federation: str, number: int, client: str
+) -> tuple[RoundRow, ClientRow]:
+    federations.read(connection, federation, lock=True)
+    sender = authorise(connection, caller, federation)
+    if sender.client != client:
+        raise Forbidden(f"{sender.client} cannot act for {client}")
+    clients.spend_nonce(connection, caller.key_id, caller.nonce, caller.nonce_expires)
+    clients.forget_nonces(connection, context.clock())
+    return rounds.read(connection, federation, number), sender
+
+
+def _target(row: RoundRow, digest: bytes) -> Cohort | None:
+    for signed in (row.cohort, row.empty_cohort):
+        if signed is not None and signed.message.digest() == digest:
+            return signed.message
+    return None
+
+
+def _too_late(connection: Connection, row: RoundRow, what: str) -> TooLate:
+    last = rounds.read_last(connection, row.federation)
+    current = row.number if last is None else last.number
+    return TooLate(
+        f"round {row.number} is in stage {row.stage.value} and takes no {what}; nothing was stored. "
+        f"The present round is {current}",
+        current_round=current,
+        stage=row.stage.value,
+    )
+
+
+def _entry(line: ContributionRow, seat: int) -> CohortEntry:
+    boxes = [canonical.from_text(text) for text in canonical.parse(line.boxes or b"[]")]
+    tree = merkle.Tree([merkle.leaf_hash(box) for box in boxes])
+    path = merkle.inclusion_proof(seat - 1, len(boxes), tree.node)
+    return CohortEntry(header=line.header, box=boxes[seat - 1], path=path)
+
+
+def _view(context: Context, connection: Connection, federation: str) -> RoundView:
+    last = rounds.read_last(connection, federation)
+    open_ends = rounds.read_in_stage(connection, federation, [Stage.ABORTED])
+    prior, _ = federations.read_prior(connection, federation)
+    return RoundView(
+        federation=federation,
+        round=0 if last is None else last.number,
+        stage=None if last is None else last.stage,
+        state=_state(last, open_ends),
+        plan=None if last is None else last.plan,
+        cohort=None if last is None else last.cohort,
+        reason=None if last is None else last.reason,
+        prior_version=prior.message.version,
+        aborted=tuple(
+            AbortedRound(plan=row.plan, cohort=row.empty_cohort) for row in open_ends if row.empty_cohort is not None
+        ),
+        server_time=timestamp(context.clock()),
+    )
+
+
+def _state(last: RoundRow | None, open_ends: list[RoundRow]) -> str:
+    if last is None:
+        return "0"
+    return ".".join([str(last.number), last.stage.value, *(str(row.number) for row in open_ends)])

@@ -1,0 +1,182 @@
+"""Everything that is due: closing overdue stages, settling aborted rounds, opening the next one.
+
+`advance` may be called at any time by any replica, after a contribution, after an opening, or because time passed; each
+step is one transaction that first locks the federation and judges what it reads there.
+"""
+
+from datetime import datetime, timedelta
+
+from aggregator.service import audit, publishing
+from aggregator.service.context import Context
+from aggregator.service.federations import current_roster
+from aggregator.storage import clients, federations, rounds
+from aggregator.storage.engine import Connection
+from aggregator.storage.federations import FederationRow
+from aggregator.storage.rounds import RoundRow
+from fgpr.auditlog.entries import RoundPlanned
+from fgpr.errors import CommitteeError, Conflict
+from fgpr.federated import publication
+from fgpr.message import Signed, timestamp
+from fgpr.secagg.messages import Plan
+from fgpr.secagg.planning import plan_round
+from fgpr.secagg.stages import RUNNING, Event, Stage
+
+
+def advance_all(context: Context) -> None:
+    """Do what is due in every federation."""
+    with context.database.read() as connection:
+        names = federations.names(connection)
+    for name in names:
+        advance(context, name)
+
+
+def advance(context: Context, federation: str) -> None:
+    """Do what is due in one federation, transition by transition, until nothing is."""
+    while _step(context, federation):
+        context.bell.ring()
+
+
+def open_by_hand(context: Context, federation: str) -> int:
+    """Open a round now, whatever the schedule says; its number.
+
+    Raises:
+        Conflict: a round is running, or an aborted one is not settled yet.
+        CommitteeError, CapacityError: no safe round exists for these clients and rules.
+    """
+    with context.database.write() as connection:
+        row = federations.read(connection, federation, lock=True)
+        last = rounds.read_last(connection, federation)
+        if last is not None and (last.stage in RUNNING or _waits(connection, last)):
+            raise Conflict(f"round {last.number} is in stage {last.stage.value}; it must end first")
+        number = _open(context, connection, row, last)
+    context.bell.ring()
+    return number
+
+
+def _step(context: Context, federation: str) -> bool:
+    # A cheap look first: most calls find nothing due, and readers do not wait for writers.
+    with context.database.read() as connection:
+        if not _due(context, connection, federation):
+            return False
+    with context.database.write() as connection:
+        row = federations.read(connection, federation, lock=True)
+        return _act(context, connection, row)
+
+
+def _act(context: Context, connection: Connection, row: FederationRow) -> bool:
+    name, now = row.settings.name, context.clock()
+    for aborted in rounds.read_in_stage(connection, name, [Stage.ABORTED]):
+        if len(publishing.void_openings(connection, aborted)) >= aborted.plan.message.threshold:
+            publishing.settle_void(context, connection, aborted)
+            return True
+    last = rounds.read_last(connection, name)
+    if last is not None and last.stage is Stage.CONTRIBUTING and _all_in(connection, last, now):
+        publishing.close(context, connection, last)
+        return True
+    if last is not None and last.stage is Stage.OPENING:
+        return _end(context, connection, last, now)
+    if last is not None and last.stage is Stage.ABORTED and _waits(connection, last):
+        if now < _void_deadline(row, last):
+            return False
+        publishing.settle_carried(context, connection, last)
+        return True
+    if _may_open(connection, row, last, now):
+        _open(context, connection, row, last)
+        return True
+    return False
+
+
+def _due(context: Context, connection: Connection, federation: str) -> bool:
+    row, now = federations.read(connection, federation), context.clock()
+    for aborted in rounds.read_in_stage(connection, federation, [Stage.ABORTED]):
+        if len(publishing.void_openings(connection, aborted)) >= aborted.plan.message.threshold:
+            return True
+    last = rounds.read_last(connection, federation)
+    if last is not None and last.stage is Stage.CONTRIBUTING:
+        return _all_in(connection, last, now)
+    if last is not None and last.stage is Stage.OPENING:
+        return now >= last.open_until or _enough(connection, last)
+    if last is not None and last.stage is Stage.ABORTED and _waits(connection, last):
+        return now >= _void_deadline(row, last)
+    return _may_open(connection, row, last, now)
+
+
+def _all_in(connection: Connection, row: RoundRow, now: datetime) -> bool:
+    if now >= row.contribute_until:
+        return True
+    expected = set(row.plan.message.invited) - clients.read_revoked(connection, row.federation)
+    return expected <= rounds.contributors(connection, row.federation, row.number)
+
+
+def _enough(connection: Connection, row: RoundRow) -> bool:
+    plan = row.plan.message
+    seated = sum(seat.key is not None for seat in plan.seats)
+    return rounds.count_openings(connection, row.federation, row.number) >= min(plan.threshold + plan.spare, seated)
+
+
+def _end(context: Context, connection: Connection, row: RoundRow, now: datetime) -> bool:
+    overdue = now >= row.open_until
+    if not overdue and not _enough(connection, row):
+        return False
+    openings = rounds.count_openings(connection, row.federation, row.number)
+    if openings >= row.plan.message.threshold:
+        publishing.publish(context, connection, row)
+        return True
+    if overdue:
+        reason = f"{openings} members opened, {row.plan.message.threshold} are needed"
+        publishing.abort(context, connection, row, Event.TOO_FEW_OPENINGS, reason)
+    return overdue
+
+
+def _waits(connection: Connection, row: RoundRow) -> bool:
+    """Whether an aborted round keeps the next one waiting: somebody contributed, so something may be opened."""
+    return row.stage is Stage.ABORTED and bool(rounds.contributors(connection, row.federation, row.number))
+
+
+def _void_deadline(row: FederationRow, aborted: RoundRow) -> datetime:
+    ended = aborted.ended_at or aborted.open_until
+    return ended + timedelta(seconds=row.settings.rounds.open_seconds)
+
+
+def _may_open(connection: Connection, row: FederationRow, last: RoundRow | None, now: datetime) -> bool:
+    schedule = row.settings.rounds
+    if last is not None:
+        if last.stage in RUNNING:
+            return False
+        ended = last.ended_at or last.open_until
+        if now < ended + timedelta(seconds=schedule.every):
+            return False
+    if schedule.max and rounds.count_published(connection, row.settings.name) >= schedule.max:
+        return False
+    admitted = clients.read_admitted(connection, row.settings.name)
+    return sum(client.revoked_at is None for client in admitted) >= schedule.min_clients
+
+
+def _open(context: Context, connection: Connection, row: FederationRow, last: RoundRow | None) -> int:
+    name, settings, now = row.settings.name, row.settings, context.clock()
+    prior, _ = federations.read_prior(connection, name)
+    record = prior.message
+    roster = current_roster(context, connection, row, keep=record.theta_version != record.version)
+    if roster is None:
+        raise CommitteeError(f"federation {name} has no clients; invite some")
+    contribute_until = now + timedelta(seconds=settings.rounds.contribute_seconds)
+    open_until = contribute_until + timedelta(seconds=settings.rounds.open_seconds)
+    plan = plan_round(
+        number=1 if last is None else last.number + 1,
+        rules=settings.aggregation,
+        roster=roster.message,
+        keys=clients.read_opening_keys(connection, name),
+        codec=publication.codec_for(settings.spec(), settings.aggregation),
+        training=settings.training_settings().to_json(),
+        prior_version=record.version,
+        theta_version=record.theta_version,
+        prior_digest=record.digest(),
+        checkpoint=audit.position(connection),
+        void=publishing.void_proofs(connection, name, record.version),
+        contribute_until=timestamp(contribute_until),
+        open_until=timestamp(open_until),
+    )
+    signed = Signed[Plan].make(context.keys.service(), plan)
+    rounds.add(connection, signed, contribute_until, open_until)
+    audit.record(context, connection, [RoundPlanned(federation=name, plan=signed)])
+    return plan.round

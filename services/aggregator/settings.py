@@ -1,0 +1,41 @@
+"""The configuration of one aggregator process: from flags, from FGPR_* variables, or the defaults."""
+
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+def _origin(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError("the public address looks like https://fgpr.example.org or https://example.org/fgpr")
+    return text.rstrip("/")
+
+
+def _database(url: str) -> str:
+    if not url.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://")):
+        raise ValueError("a database is sqlite:///PATH or postgresql://USER@HOST/NAME")
+    return url.replace("postgresql://", "postgresql+psycopg://", 1)
+
+
+class Settings(BaseSettings):
+    """Settings of `fgpr-aggregator`.
+
+    Attributes:
+        database: sqlite:///PATH, or postgresql://... for several replicas.
+        keys: folder of private keys, 0700; files in it 0600.
+        origin: the public address, which tickets carry and request signatures are checked against.
+        tick_seconds: how often overdue stages are looked for.
+        waiters: most requests that may wait for a round to change at one time; further ones are answered at once.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="FGPR_", extra="ignore", frozen=True)
+
+    database: Annotated[str, AfterValidator(_database)] = "sqlite:///fgpr.db"
+    keys: Path = Path("keys")
+    origin: Annotated[str, AfterValidator(_origin)] = "http://127.0.0.1:8000"
+    tick_seconds: Annotated[float, Field(gt=0, le=60)] = 0.25
+    waiters: Annotated[int, Field(ge=1, le=10_000)] = 400

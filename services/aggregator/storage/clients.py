@@ -1,0 +1,169 @@
+"""Rows of tickets, clients, their opening keys, and the nonces of their requests."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from aggregator.storage.tables import clients, nonces, opening_keys, tickets
+from fgpr.errors import Conflict, Unauthenticated
+from fgpr.message import Signed
+from fgpr.secagg.messages import OpeningKey
+
+
+@dataclass(frozen=True)
+class TicketRow:
+    """A ticket as stored: its secret only as a hash."""
+
+    secret_hash: bytes
+    federation: str
+    client: str
+    role: str
+    expires_at: datetime
+    used_by: bytes | None
+
+
+@dataclass(frozen=True)
+class ClientRow:
+    """An enrolled party."""
+
+    federation: str
+    client: str
+    role: str
+    identity_key: bytes
+    revoked_at: datetime | None
+    receipt: bytes
+
+
+def add_ticket(connection: Connection, ticket: TicketRow) -> None:
+    """Write a ticket that nobody took up yet."""
+    connection.execute(insert(tickets).values(vars(ticket)))
+
+
+def read_ticket(connection: Connection, secret_hash: bytes) -> TicketRow | None:
+    """The ticket of that hash."""
+    row = connection.execute(select(tickets).where(tickets.c.secret_hash == secret_hash)).one_or_none()
+    return None if row is None else TicketRow(*row)
+
+
+def take_ticket(connection: Connection, secret_hash: bytes, key: bytes) -> bool:
+    """Let `key` take up a ticket; False where another request was first (compare-and-set)."""
+    taken = connection.execute(
+        update(tickets).where(tickets.c.secret_hash == secret_hash, tickets.c.used_by.is_(None)).values(used_by=key)
+    )
+    return taken.rowcount == 1
+
+
+def add_client(connection: Connection, row: ClientRow, key_id: str, now: datetime) -> None:
+    """Write an enrolled party.
+
+    Raises:
+        Conflict: its id or its key is enrolled already.
+    """
+    try:
+        connection.execute(insert(clients).values(**vars(row), key_id=key_id, enrolled_at=now))
+    except IntegrityError as error:
+        raise Conflict(f"{row.client} or its key is enrolled already") from error
+
+
+def read_client(connection: Connection, federation: str, client: str) -> ClientRow | None:
+    """The party of that id."""
+    return _client(connection, (clients.c.federation == federation) & (clients.c.client == client))
+
+
+def read_key_holder(connection: Connection, key_id: str) -> ClientRow | None:
+    """The party that holds the key of that id."""
+    return _client(connection, clients.c.key_id == key_id)
+
+
+def read_admitted(connection: Connection, federation: str) -> list[ClientRow]:
+    """Every party that stands in rosters, revoked ones included, in order of id."""
+    query = select(*_COLUMNS).where(clients.c.federation == federation, clients.c.role == "client")
+    return [ClientRow(*row) for row in connection.execute(query.order_by(clients.c.client))]
+
+
+def read_revoked(connection: Connection, federation: str) -> set[str]:
+    """Ids of the parties that are revoked."""
+    query = select(clients.c.client).where(clients.c.federation == federation, clients.c.revoked_at.is_not(None))
+    return set(connection.execute(query).scalars())
+
+
+def revoke(connection: Connection, federation: str, client: str, now: datetime) -> bool:
+    """Revoke a party; False where it was revoked before."""
+    done = connection.execute(
+        update(clients)
+        .where(clients.c.federation == federation, clients.c.client == client, clients.c.revoked_at.is_(None))
+        .values(revoked_at=now)
+    )
+    return done.rowcount == 1
+
+
+def add_opening_key(connection: Connection, key: Signed[OpeningKey]) -> None:
+    """Write an opening key unless that serial is known; the first one of a serial stands."""
+    message = key.message
+    known = (
+        select(func.count())
+        .select_from(opening_keys)
+        .where(
+            opening_keys.c.federation == message.federation,
+            opening_keys.c.client == message.client,
+            opening_keys.c.serial == message.serial,
+        )
+    )
+    if connection.execute(known).scalar_one() == 0:
+        values = {
+            "federation": message.federation,
+            "client": message.client,
+            "serial": message.serial,
+            "document": key.encode(),
+        }
+        connection.execute(insert(opening_keys).values(values))
+
+
+def read_opening_keys(connection: Connection, federation: str) -> dict[str, Signed[OpeningKey]]:
+    """The newest opening key of each client."""
+    newest = (
+        select(opening_keys.c.client, func.max(opening_keys.c.serial).label("serial"))
+        .where(opening_keys.c.federation == federation)
+        .group_by(opening_keys.c.client)
+        .subquery()
+    )
+    query = (
+        select(opening_keys.c.client, opening_keys.c.document)
+        .join(newest, (newest.c.client == opening_keys.c.client) & (newest.c.serial == opening_keys.c.serial))
+        .where(opening_keys.c.federation == federation)
+    )
+    return {row.client: Signed[OpeningKey].decode(row.document) for row in connection.execute(query)}
+
+
+def spend_nonce(connection: Connection, key_id: str, nonce: str, expires_at: datetime) -> None:
+    """Spend a nonce, in the transaction of its one effect.
+
+    Raises:
+        Unauthenticated: it was spent before; the request is a replay.
+    """
+    try:
+        connection.execute(insert(nonces).values(key_id=key_id, nonce=nonce, expires_at=expires_at))
+    except IntegrityError as error:
+        raise Unauthenticated("this signed request was used before; sign it again with a fresh nonce") from error
+
+
+def forget_nonces(connection: Connection, before: datetime) -> None:
+    """Remove nonces whose requests are too old to be accepted anyway."""
+    connection.execute(delete(nonces).where(nonces.c.expires_at < before))
+
+
+_COLUMNS = (
+    clients.c.federation,
+    clients.c.client,
+    clients.c.role,
+    clients.c.identity_key,
+    clients.c.revoked_at,
+    clients.c.receipt,
+)
+
+
+def _client(connection: Connection, condition: object) -> ClientRow | None:
+    row = connection.execute(select(*_COLUMNS).where(condition)).one_or_none()  # type: ignore[arg-type]
+    return None if row is None else ClientRow(*row)

@@ -1,0 +1,127 @@
+"""Rows of federations, their rosters and their priors."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from aggregator.storage.tables import federations, priors, rosters
+from fgpr.errors import Conflict, UnknownResource
+from fgpr.federated.federation import Federation
+from fgpr.federated.publication import PriorRecord
+from fgpr.message import Signed
+from fgpr.secagg.roster import Roster
+
+
+@dataclass(frozen=True)
+class FederationRow:
+    """A federation as stored.
+
+    Attributes:
+        settings: what was fixed when it was created.
+        roster_key: public half of its roster key, 32 bytes.
+        roster_stale: whether membership changed since the last roster was signed.
+    """
+
+    settings: Federation
+    roster_key: bytes
+    roster_stale: bool
+
+
+def create(connection: Connection, settings: Federation, roster_key: bytes, now: datetime) -> None:
+    """Write a new federation.
+
+    Raises:
+        Conflict: the name is taken.
+    """
+    values = {
+        "name": settings.name,
+        "settings": settings.encode(),
+        "roster_key": roster_key,
+        "roster_stale": True,
+        "created_at": now,
+    }
+    try:
+        connection.execute(insert(federations).values(values))
+    except IntegrityError as error:
+        raise Conflict(f"there is a federation {settings.name} already") from error
+
+
+def read(connection: Connection, name: str, *, lock: bool = False) -> FederationRow:
+    """A federation; `lock` keeps other writers of it out until the transaction ends.
+
+    Raises:
+        UnknownResource: there is none of that name.
+    """
+    query = select(federations).where(federations.c.name == name)
+    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+    if row is None:
+        raise UnknownResource(f"there is no federation {name!r} here")
+    return FederationRow(Federation.decode(row.settings), row.roster_key, row.roster_stale)
+
+
+def names(connection: Connection) -> list[str]:
+    """Every federation's name, in order."""
+    return list(connection.execute(select(federations.c.name).order_by(federations.c.name)).scalars())
+
+
+def mark_roster(connection: Connection, name: str, *, stale: bool) -> None:
+    """Say whether the membership differs from the signed roster."""
+    connection.execute(update(federations).where(federations.c.name == name).values(roster_stale=stale))
+
+
+def add_roster(connection: Connection, roster: Signed[Roster]) -> None:
+    """Write a roster version."""
+    message = roster.message
+    values = {"federation": message.federation, "version": message.version, "document": roster.encode()}
+    connection.execute(insert(rosters).values(values))
+
+
+def read_roster(connection: Connection, name: str, version: int | None = None) -> Signed[Roster] | None:
+    """A roster version, by default the newest; None where there is none."""
+    query = select(rosters.c.document).where(rosters.c.federation == name)
+    query = (
+        query.order_by(rosters.c.version.desc()).limit(1)
+        if version is None
+        else query.where(rosters.c.version == version)
+    )
+    document = connection.execute(query).scalar_one_or_none()
+    return None if document is None else Signed[Roster].decode(document)
+
+
+def add_prior(connection: Connection, prior: Signed[PriorRecord], leaf: int) -> None:
+    """Write a prior; its primary key lets a version exist once, whoever finishes a round first.
+
+    Raises:
+        Conflict: there is one of that version.
+    """
+    message = prior.message
+    values = {
+        "federation": message.federation,
+        "version": message.version,
+        "document": prior.encode(),
+        "leaf": leaf,
+    }
+    try:
+        connection.execute(insert(priors).values(values))
+    except IntegrityError as error:
+        raise Conflict(f"prior {message.version} of {message.federation} is published already") from error
+
+
+def read_prior(connection: Connection, name: str, version: int | None = None) -> tuple[Signed[PriorRecord], int]:
+    """A prior, by default the newest, and the index of its leaf.
+
+    Raises:
+        UnknownResource: there is none of that version.
+    """
+    query = select(priors.c.document, priors.c.leaf).where(priors.c.federation == name)
+    query = (
+        query.order_by(priors.c.version.desc()).limit(1)
+        if version is None
+        else query.where(priors.c.version == version)
+    )
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        raise UnknownResource(f"federation {name} has no prior {'yet' if version is None else version}")
+    return Signed[PriorRecord].decode(row.document), row.leaf

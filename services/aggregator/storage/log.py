@@ -1,0 +1,85 @@
+"""The audit log's rows: leaves, complete nodes, and the one head that moves by compare-and-swap."""
+
+from collections.abc import Callable, Sequence
+
+from sqlalchemy import Connection, insert, select, update
+
+from aggregator.storage.tables import log_head, log_leaves, log_nodes
+from fgpr import merkle
+from fgpr.errors import Unavailable, UnknownResource
+
+HEAD = 1
+
+
+def start(connection: Connection, note: str) -> None:
+    """Write the head of the empty log."""
+    connection.execute(insert(log_head).values(id=HEAD, size=0, frontier=b"", note=note))
+
+
+def read_head(connection: Connection, *, lock: bool = False) -> tuple[merkle.Frontier, str]:
+    """The log's frontier and its signed checkpoint; `lock` keeps other writers out until the transaction ends.
+
+    Raises:
+        UnknownResource: the log was never started.
+    """
+    query = select(log_head.c.size, log_head.c.frontier, log_head.c.note).where(log_head.c.id == HEAD)
+    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+    if row is None:
+        raise UnknownResource("there is no audit log yet: run `fgpr-aggregator migrate`")
+    size = merkle.HASH_BYTES
+    hashes = tuple(row.frontier[start : start + size] for start in range(0, len(row.frontier), size))
+    return merkle.Frontier(row.size, hashes), row.note
+
+
+def append(connection: Connection, leaves: Sequence[bytes], sign: Callable[[int, bytes], str]) -> merkle.Frontier:
+    """Append leaves and move the head.
+
+    Args:
+        connection: a writing transaction, that of the transition which the leaves record.
+        leaves: canonical bytes.
+        sign: gives the signed checkpoint of a size and root.
+
+    Raises:
+        Unavailable: another writer moved the head meanwhile; nothing may be kept of this transaction.
+    """
+    before, _ = read_head(connection, lock=True)
+    frontier = before
+    for leaf in leaves:
+        connection.execute(insert(log_leaves).values(index=frontier.size, leaf=leaf))
+        frontier, completed = frontier.append(merkle.leaf_hash(leaf))
+        connection.execute(
+            insert(log_nodes), [{"level": level, "index": index, "hash": node} for level, index, node in completed]
+        )
+    # The size stands in WHERE and not only under a lock: on any database and isolation level two writers that read the
+    # same head can never both move it, which would fork the log under a signed checkpoint.
+    moved = connection.execute(
+        update(log_head)
+        .where(log_head.c.id == HEAD, log_head.c.size == before.size)
+        .values(size=frontier.size, frontier=b"".join(frontier.hashes), note=sign(frontier.size, frontier.root()))
+    )
+    if moved.rowcount != 1:
+        raise Unavailable("the audit log moved meanwhile; try again")
+    return frontier
+
+
+def read_leaves(connection: Connection, start: int, end: int) -> list[bytes]:
+    """Leaves `start` up to, not including, `end`."""
+    query = (
+        select(log_leaves.c.leaf)
+        .where(log_leaves.c.index >= start, log_leaves.c.index < end)
+        .order_by(log_leaves.c.index)
+    )
+    return list(connection.execute(query).scalars())
+
+
+def node_reader(connection: Connection) -> merkle.Node:
+    """The complete nodes of the log, as proofs ask for them."""
+
+    def node(level: int, index: int) -> bytes:
+        query = select(log_nodes.c.hash).where(log_nodes.c.level == level, log_nodes.c.index == index)
+        found = connection.execute(query).scalar_one_or_none()
+        if found is None:
+            raise UnknownResource(f"the audit log has no complete node {index} of level {level}")
+        return bytes(found)
+
+    return node

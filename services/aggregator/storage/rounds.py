@@ -1,0 +1,239 @@
+"""Rows of rounds, their contributions and openings."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from aggregator.storage.tables import contributions, openings, rounds
+from fgpr.errors import Unavailable, UnknownResource
+from fgpr.message import Signed
+from fgpr.secagg.messages import Cohort, Header, Opening, Plan
+from fgpr.secagg.stages import Stage
+
+
+@dataclass(frozen=True)
+class RoundRow:
+    """A round as stored."""
+
+    federation: str
+    number: int
+    stage: Stage
+    plan: Signed[Plan]
+    cohort: Signed[Cohort] | None
+    empty_cohort: Signed[Cohort] | None
+    contribute_until: datetime
+    open_until: datetime
+    ended_at: datetime | None
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class ContributionRow:
+    """A contribution as stored; the secret parts are None once the round has ended."""
+
+    client: str
+    body_digest: bytes
+    header: Signed[Header]
+    masked: bytes | None
+    boxes: bytes | None
+
+
+def add(connection: Connection, plan: Signed[Plan], contribute_until: datetime, open_until: datetime) -> None:
+    """Write a round that opens.
+
+    Raises:
+        Unavailable: another replica opened it first.
+    """
+    values = {
+        "federation": plan.message.federation,
+        "number": plan.message.round,
+        "stage": Stage.CONTRIBUTING.value,
+        "plan": plan.encode(),
+        "contribute_until": contribute_until,
+        "open_until": open_until,
+    }
+    try:
+        connection.execute(insert(rounds).values(values))
+    except IntegrityError as error:
+        raise Unavailable(f"round {plan.message.round} was opened meanwhile") from error
+
+
+def move(connection: Connection, row: RoundRow, stage: Stage, **changes: object) -> None:
+    """Move a round to its next stage, with the columns that change along.
+
+    Raises:
+        Unavailable: it is no longer in the stage that `row` names: another replica moved it, and nothing of this
+            transaction may stand.
+    """
+    moved = connection.execute(
+        update(rounds)
+        .where(rounds.c.federation == row.federation, rounds.c.number == row.number, rounds.c.stage == row.stage.value)
+        .values(stage=stage.value, **changes)
+    )
+    if moved.rowcount != 1:
+        raise Unavailable(f"round {row.number} moved meanwhile")
+
+
+def read(connection: Connection, federation: str, number: int) -> RoundRow:
+    """A round.
+
+    Raises:
+        UnknownResource: there is none of that number.
+    """
+    query = select(rounds).where(rounds.c.federation == federation, rounds.c.number == number)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        raise UnknownResource(f"federation {federation} has no round {number}")
+    return _round(row)
+
+
+def read_last(connection: Connection, federation: str) -> RoundRow | None:
+    """The newest round, or None before the first."""
+    query = select(rounds).where(rounds.c.federation == federation).order_by(rounds.c.number.desc()).limit(1)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _round(row)
+
+
+def read_list(connection: Connection, federation: str, *, before: int | None = None, limit: int = 50) -> list[RoundRow]:
+    """Rounds, newest first, below number `before`."""
+    query = select(rounds).where(rounds.c.federation == federation)
+    if before is not None:
+        query = query.where(rounds.c.number < before)
+    return [_round(row) for row in connection.execute(query.order_by(rounds.c.number.desc()).limit(limit))]
+
+
+def read_in_stage(connection: Connection, federation: str, stages: Iterable[Stage]) -> list[RoundRow]:
+    """Rounds in one of these stages, oldest first."""
+    query = select(rounds).where(
+        rounds.c.federation == federation, rounds.c.stage.in_([stage.value for stage in stages])
+    )
+    return [_round(row) for row in connection.execute(query.order_by(rounds.c.number))]
+
+
+def add_contribution(connection: Connection, federation: str, number: int, row: ContributionRow) -> None:
+    """Write a contribution; one a client and round, by the primary key."""
+    values = {
+        "federation": federation,
+        "round": number,
+        "client": row.client,
+        "body_digest": row.body_digest,
+        "header": row.header.encode(),
+        "masked": row.masked,
+        "boxes": row.boxes,
+    }
+    try:
+        connection.execute(insert(contributions).values(values))
+    except IntegrityError as error:
+        raise Unavailable(f"{row.client}'s contribution is being stored by another request") from error
+
+
+def read_contribution(connection: Connection, federation: str, number: int, client: str) -> ContributionRow | None:
+    """One client's contribution to a round."""
+    query = _contributions(federation, number).where(contributions.c.client == client)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else _contribution(row)
+
+
+def read_contributions(connection: Connection, federation: str, number: int) -> list[ContributionRow]:
+    """Every contribution to a round, in order of client id."""
+    query = _contributions(federation, number).order_by(contributions.c.client)
+    return [_contribution(row) for row in connection.execute(query)]
+
+
+def contributors(connection: Connection, federation: str, number: int) -> set[str]:
+    """Ids of the clients that contributed to a round."""
+    query = select(contributions.c.client).where(
+        contributions.c.federation == federation, contributions.c.round == number
+    )
+    return set(connection.execute(query).scalars())
+
+
+def erase(connection: Connection, federation: str, number: int) -> None:
+    """Erase masked vectors and boxes of a round; their hashes stay in the headers."""
+    connection.execute(
+        update(contributions)
+        .where(contributions.c.federation == federation, contributions.c.round == number)
+        .values(masked=None, boxes=None)
+    )
+
+
+def add_opening(connection: Connection, opening: Signed[Opening]) -> None:
+    """Write an opening; one a member and round, by the primary key."""
+    message = opening.message
+    values = {
+        "federation": message.federation,
+        "round": message.round,
+        "client": message.client,
+        "document": opening.encode(),
+    }
+    try:
+        connection.execute(insert(openings).values(values))
+    except IntegrityError as error:
+        raise Unavailable(f"{message.client}'s opening is being stored by another request") from error
+
+
+def read_openings(connection: Connection, federation: str, number: int) -> dict[str, Signed[Opening]]:
+    """The openings of a round, by member."""
+    query = select(openings.c.client, openings.c.document).where(
+        openings.c.federation == federation, openings.c.round == number
+    )
+    rows = connection.execute(query.order_by(openings.c.client))
+    return {row.client: Signed[Opening].decode(row.document) for row in rows}
+
+
+def count_openings(connection: Connection, federation: str, number: int) -> int:
+    """How many openings of a round are in."""
+    query = (
+        select(func.count())
+        .select_from(openings)
+        .where(openings.c.federation == federation, openings.c.round == number)
+    )
+    return connection.execute(query).scalar_one()
+
+
+def count_published(connection: Connection, federation: str) -> int:
+    """How many rounds published a prior."""
+    query = (
+        select(func.count())
+        .select_from(rounds)
+        .where(rounds.c.federation == federation, rounds.c.stage == Stage.PUBLISHED.value)
+    )
+    return connection.execute(query).scalar_one()
+
+
+def _contributions(federation: str, number: int):  # type: ignore[no-untyped-def]
+    return select(
+        contributions.c.client,
+        contributions.c.body_digest,
+        contributions.c.header,
+        contributions.c.masked,
+        contributions.c.boxes,
+    ).where(contributions.c.federation == federation, contributions.c.round == number)
+
+
+def _contribution(row) -> ContributionRow:  # type: ignore[no-untyped-def]
+    return ContributionRow(
+        client=row.client,
+        body_digest=row.body_digest,
+        header=Signed[Header].decode(row.header),
+        masked=row.masked,
+        boxes=row.boxes,
+    )
+
+
+def _round(row) -> RoundRow:  # type: ignore[no-untyped-def]
+    return RoundRow(
+        federation=row.federation,
+        number=row.number,
+        stage=Stage(row.stage),
+        plan=Signed[Plan].decode(row.plan),
+        cohort=None if row.cohort is None else Signed[Cohort].decode(row.cohort),
+        empty_cohort=None if row.empty_cohort is None else Signed[Cohort].decode(row.empty_cohort),
+        contribute_until=row.contribute_until,
+        open_until=row.open_until,
+        ended_at=row.ended_at,
+        reason=row.reason,
+    )

@@ -1,0 +1,44 @@
+"""Ways from the agent's HTTP client to a server under test: in this process, over a socket, or recorded."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import uvicorn
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+
+class InProcess(httpx.BaseTransport):
+    """Hands requests to an ASGI application, byte for byte, with the path, query and headers as they were sent."""
+
+    def __init__(self, app: FastAPI, strip: str = "") -> None:
+        self._client = TestClient(app, raise_server_exceptions=False, follow_redirects=False)
+        self._strip = strip
+        self.requests: list[httpx.Request] = []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request)
+        target = request.url.raw_path.decode("ascii").removeprefix(self._strip)
+        answer = self._client.request(
+            request.method, f"http://testserver{target}", headers=request.headers.multi_items(), content=request.read()
+        )
+        return httpx.Response(answer.status_code, headers=list(answer.headers.items()), content=answer.content)
+
+
+@contextmanager
+def serving(app: FastAPI) -> Iterator[str]:
+    """The origin of `app` behind a real server on a socket."""
+    config = uvicorn.Config(app, log_level="error", lifespan="off", ws="none")
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        try:
+            # The socket listens already: what is sent before the server has started waits in its queue.
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(30)
