@@ -1,0 +1,232 @@
+"""The aggregator's HTTP interface as the agent uses it: signs, retries, and raises the error classes of `fgpr`.
+
+Every attempt is signed anew, with its own time and nonce, over the same bytes; the aggregator answers the same body
+twice alike, so every method may be tried again. Nothing here logs a body or a key.
+"""
+
+import re
+import secrets
+import time
+from collections.abc import Callable, Generator, Mapping
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Self
+from urllib.parse import quote
+
+import httpx
+import stamina
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from http_message_signatures import HTTPMessageSigner, MappingKeyResolver
+from http_message_signatures.algorithms import ED25519
+
+from client_agent.problems import refusal
+from fgpr import signatures
+from fgpr.errors import LocalProtocolError, RemoteProtocolError, Unavailable
+from fgpr.signed_requests import LABEL, NONCE_BYTES, TAG, covered
+
+RESPONSE_LIMIT = 64 * 2**20
+"""Largest answer that is read, in bytes."""
+
+TIMEOUT = httpx.Timeout(60.0, connect=10.0)
+"""Seconds between two bytes of an answer, and for a connection: an aggregator may compute before it answers."""
+
+_PASSING = {502, 503, 504}
+_PATH = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})+")
+
+Params = Mapping[str, str | int]
+
+
+class Api:
+    """A connection to one federation at one aggregator.
+
+    A path that begins with a slash is taken from the origin, any other from the federation:
+    `rounds/current` is `ORIGIN/v1/federations/FEDERATION/rounds/current`. All methods return the bytes of the answer.
+
+    Args:
+        origin: address of the aggregator, with its path prefix, with or without a slash at the end.
+        federation: name of the federation.
+        key: signs the requests.
+        transport: another way to the aggregator than the network.
+        clock: the present time, aware.
+        timeout: of a single attempt.
+        attempts: how often a request is tried at most.
+        total_seconds: after this time, in seconds, no further attempt begins and no answer is read on.
+        wait_initial: seconds before the second attempt; doubled for each further one.
+
+    Every method raises:
+        RequestError: a subclass that says why the aggregator refuses the request; other classes of `fgpr.errors`
+            where it names one.
+        Unavailable: no attempt succeeded; says why the last one failed.
+        RemoteProtocolError: an answer that no aggregator of ours gives, or one above `RESPONSE_LIMIT`.
+        LocalProtocolError: an address or a path that is none.
+    """
+
+    def __init__(
+        self,
+        origin: str,
+        federation: str,
+        key: Ed25519PrivateKey,
+        *,
+        transport: httpx.BaseTransport | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        timeout: httpx.Timeout = TIMEOUT,
+        attempts: int = 6,
+        total_seconds: float = 300.0,
+        wait_initial: float = 0.5,
+    ) -> None:
+        self._origin = _checked_origin(origin)
+        self._federation = f"/v1/federations/{quote(federation, safe='')}/"
+        self._signature = _Signature(key, clock)
+        self._clock = clock
+        self._attempts = attempts
+        self._total_seconds = total_seconds
+        self._wait_initial = wait_initial
+        # No compression: a small answer may unpack into one that does not fit the memory.
+        self._client = httpx.Client(transport=transport, timeout=timeout, headers={"Accept-Encoding": "identity"})
+
+    def get(self, path: str, params: Params | None = None) -> bytes:
+        """Read, signed."""
+        return self._send("GET", path, params=params, auth=self._signature)
+
+    def get_public(self, path: str, params: Params | None = None) -> bytes:
+        """Read without telling who asks."""
+        return self._send("GET", path, params=params)
+
+    def post(self, path: str, body: bytes) -> bytes:
+        """Send a JSON body, signed."""
+        return self._send("POST", path, body=body, auth=self._signature)
+
+    def put(self, path: str, body: bytes) -> bytes:
+        """Put a JSON body, signed."""
+        return self._send("PUT", path, body=body, auth=self._signature)
+
+    def delete(self, path: str, body: bytes = b"") -> bytes:
+        """Delete, signed."""
+        return self._send("DELETE", path, body=body, auth=self._signature)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _send(
+        self, method: str, path: str, *, params: Params | None = None, body: bytes = b"", auth: httpx.Auth | None = None
+    ) -> bytes:
+        path = path if path.startswith("/") else self._federation + path
+        if not _PATH.fullmatch(path) or "/../" in f"{path}/":
+            raise LocalProtocolError(f"{path!r} is no percent-encoded path")
+        deadline = time.monotonic() + self._total_seconds
+        try:
+            for attempt in stamina.retry_context(
+                on=lambda error: _wait(error, deadline),
+                attempts=self._attempts,
+                timeout=self._total_seconds,
+                wait_initial=self._wait_initial,
+                wait_max=10.0,
+                wait_jitter=self._wait_initial,
+            ):
+                with attempt:
+                    request = self._client.build_request(
+                        method,
+                        self._origin + path,
+                        params=params or None,
+                        content=body or None,
+                        headers={"Content-Type": "application/json"} if body else None,
+                    )
+                    return self._attempt(request, auth, deadline)
+        except _Passing as error:
+            raise Unavailable(f"{method} {path}: {error}", retry_after=error.retry_after) from error
+        raise AssertionError("retry_context returns or raises")
+
+    def _attempt(self, request: httpx.Request, auth: httpx.Auth | None, deadline: float) -> bytes:
+        try:
+            response = self._client.send(request, auth=auth, stream=True)
+            try:
+                content = _read(response, deadline)
+            finally:
+                response.close()
+        except (httpx.UnsupportedProtocol, httpx.LocalProtocolError) as error:
+            raise LocalProtocolError(f"cannot send to {self._origin}: {error}") from error
+        except httpx.TransportError as error:
+            raise _Passing(f"no answer from {self._origin}: {type(error).__name__} {error}".rstrip()) from error
+        if response.is_success:
+            return content
+        refused = refusal(response.status_code, content, self._clock())
+        if response.status_code in _PASSING:
+            raise _Passing(str(refused), _seconds(response.headers.get("Retry-After", "")))
+        raise refused
+
+
+class _Signature(httpx.Auth):
+    """Signs a request (RFC 9421)."""
+
+    requires_request_body = True
+
+    def __init__(self, key: Ed25519PrivateKey, clock: Callable[[], datetime]) -> None:
+        self._key_id = signatures.key_id(signatures.public_bytes(key))
+        self._clock = clock
+        keys = MappingKeyResolver(public_keys={}, private_keys={self._key_id: key})
+        self._signer = HTTPMessageSigner(signature_algorithm=ED25519, key_resolver=keys)
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        self._signer.sign(
+            request,
+            key_id=self._key_id,
+            created=self._clock(),
+            nonce=secrets.token_urlsafe(NONCE_BYTES),
+            label=LABEL,
+            tag=TAG,
+            covered_component_ids=covered(request.content),
+            body=request.content or None,
+        )
+        yield request
+
+
+class _Passing(Exception):
+    """A failure that may be over at the next attempt."""
+
+    def __init__(self, reason: str, retry_after: int | None = None) -> None:
+        super().__init__(reason)
+        self.retry_after = retry_after
+
+
+def _wait(error: Exception, deadline: float) -> bool | float:
+    """Whether to try again: no, after the backoff, or after the seconds that the aggregator asks for."""
+    if not isinstance(error, _Passing):
+        return False
+    if error.retry_after is None:
+        return True
+    return error.retry_after if time.monotonic() + error.retry_after < deadline else False
+
+
+def _seconds(retry_after: str) -> int | None:
+    # The other form of RFC 9110, a date, is left to the backoff: it would trust two clocks.
+    return int(retry_after) if re.fullmatch(r"[0-9]{1,9}", retry_after) else None
+
+
+def _read(response: httpx.Response, deadline: float) -> bytes:
+    if response.headers.get("Content-Encoding", "identity") != "identity":
+        raise RemoteProtocolError("a compressed answer, which was not asked for")
+    content = bytearray()
+    for chunk in response.iter_bytes():
+        content += chunk
+        if len(content) > RESPONSE_LIMIT:
+            raise RemoteProtocolError(f"an answer of more than {RESPONSE_LIMIT} bytes")
+        if time.monotonic() > deadline:
+            raise httpx.ReadTimeout("the answer came too slowly")
+    return bytes(content)
+
+
+def _checked_origin(origin: str) -> str:
+    try:
+        url = httpx.URL(origin)
+    except httpx.InvalidURL as error:
+        raise LocalProtocolError(f"{origin!r} is no address: {error}") from error
+    if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment or url.userinfo:
+        raise LocalProtocolError(f"the address of an aggregator is http(s)://HOST[:PORT][/PREFIX], not {origin!r}")
+    return str(url).rstrip("/")

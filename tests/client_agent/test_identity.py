@@ -1,0 +1,42 @@
+import stat
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from client_agent import identity
+from fgpr import signatures
+from fgpr.errors import CryptographicError
+
+
+def test_an_identity_is_the_same_after_loading(tmp_path: Path) -> None:
+    home = tmp_path / "agent"
+    key = identity.create(home)
+    assert signatures.public_bytes(identity.load(home)) == signatures.public_bytes(key)
+    path = home / "identity.pem"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(home.stat().st_mode) == 0o700
+    assert path.read_bytes().startswith(b"-----BEGIN PRIVATE KEY-----\n")
+    assert load_pem_private_key(path.read_bytes(), password=None) == key
+
+
+def test_a_second_identity_is_refused_and_the_first_stays(tmp_path: Path) -> None:
+    key = identity.create(tmp_path / "agent")
+    with pytest.raises(CryptographicError, match="exists already"):
+        identity.create(tmp_path / "agent")
+    assert identity.load(tmp_path / "agent") == key
+
+
+def test_no_identity_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(CryptographicError, match=r"there is no key at .*identity\.pem: enrol first"):
+        identity.load(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"canary-5e1f", b"-----BEGIN PRIVATE KEY-----\ncanary-5e1f\n"])
+def test_a_damaged_identity_is_named_and_not_quoted(tmp_path: Path, content: bytes) -> None:
+    identity.create(tmp_path / "agent")
+    path = tmp_path / "agent" / "identity.pem"
+    path.write_bytes(content)
+    with pytest.raises(CryptographicError, match=r"identity\.pem holds no unencrypted PKCS #8 PEM key") as caught:
+        identity.load(tmp_path / "agent")
+    assert "canary" not in str(caught.value)
