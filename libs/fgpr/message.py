@@ -4,11 +4,13 @@ A message is JSON. Bytes in it are standard base64, times are UTC to the millise
 digest and the signatures over it use the canonical bytes (`fgpr.canonical`) and the message's own label.
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
 
 from fgpr import canonical, signatures
 from fgpr.errors import EncodingError
@@ -25,14 +27,23 @@ def _bytes_from_text(value: object) -> bytes:
         raise ValueError(str(error)) from error
 
 
+def _real_instant(text: str) -> str:
+    datetime.fromisoformat(text)
+    return text
+
+
 Bytes = Annotated[bytes, BeforeValidator(_bytes_from_text), PlainSerializer(canonical.to_text, return_type=str)]
 Digest = Annotated[Bytes, Field(min_length=canonical.DIGEST_BYTES, max_length=canonical.DIGEST_BYTES)]
 PublicKey = Annotated[Bytes, Field(min_length=signatures.KEY_BYTES, max_length=signatures.KEY_BYTES)]
 Signature = Annotated[Bytes, Field(min_length=signatures.SIGNATURE_BYTES, max_length=signatures.SIGNATURE_BYTES)]
 Name = Annotated[str, Field(pattern=r"\A[a-z0-9-]{1,64}\z")]
 """The name of a federation or the id of a client (a party), unique in its federation."""
-Count = Annotated[int, Field(ge=0, le=2**53)]
-Timestamp = Annotated[str, Field(pattern=r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\z")]
+Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
+Timestamp = Annotated[
+    str,
+    Field(pattern=r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z\z"),
+    AfterValidator(_real_instant),
+]
 """UTC, to the millisecond, as in 2031-03-09T21:30:00.000Z."""
 
 
@@ -48,7 +59,7 @@ def timestamp(moment: datetime) -> str:
 
 
 def instant(text: str) -> datetime:
-    """The inverse of `timestamp`."""
+    """The inverse of `timestamp`, for what a message's `Timestamp` holds."""
     return datetime.fromisoformat(text)
 
 
@@ -59,7 +70,7 @@ class Message(BaseModel):
         label: what the message is for; part of its digest and of each signature over it.
     """
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
     label: ClassVar[str] = ""
 
     @classmethod
@@ -86,11 +97,22 @@ class Message(BaseModel):
 
     def encode(self) -> bytes:
         """Canonical bytes."""
-        return canonical.encode(self.to_json())
+        return self._encoded
 
     def digest(self) -> bytes:
         """H(message), 32 bytes."""
-        return canonical.digest(self.label, self.to_json())
+        return canonical.digest_of_encoded(self.label, self._encoded)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with other fields, unchecked; what was written down of this one is not taken along."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("_encoded", None)
+        return copied
+
+    @cached_property
+    def _encoded(self) -> bytes:
+        # A plan is signed, hashed and stored: writing it down takes longer than any of these.
+        return canonical.encode(self.to_json())
 
 
 M = TypeVar("M", bound=Message)
@@ -105,7 +127,7 @@ class Signed(Message, Generic[M]):
     @classmethod
     def make(cls, key: Ed25519PrivateKey, message: M) -> Self:
         """`message`, signed with `key`."""
-        return cls(message=message, signature=signatures.sign(key, message.label, message.to_json()))
+        return cls(message=message, signature=signatures.sign(key, message.label, message.encode()))
 
     def verify(self, public_key: bytes) -> None:
         """Check the signature.
@@ -113,7 +135,7 @@ class Signed(Message, Generic[M]):
         Raises:
             VerificationError: it is not `public_key`'s over this message.
         """
-        signatures.verify(public_key, self.message.label, self.message.to_json(), self.signature)
+        signatures.verify(public_key, self.message.label, self.message.encode(), self.signature)
 
 
 def describe(name: str, error: ValidationError) -> str:

@@ -7,38 +7,36 @@ value (`fgpr.canonical`), so that a signed plan can never be shown as a signed c
 
 import base64
 import hashlib
-from typing import Any
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from fgpr import canonical
 from fgpr.errors import CryptographicError, VerificationError
 
 KEY_BYTES = 32
 SIGNATURE_BYTES = 64
 
 
-def sign(key: Ed25519PrivateKey, label: str, value: Any) -> bytes:
-    """Signature of 64 bytes over `value` under `label`."""
-    return key.sign(_message(label, value))
+def sign(key: Ed25519PrivateKey, label: str, encoded: bytes) -> bytes:
+    """Signature of 64 bytes over canonical JSON under `label`."""
+    return key.sign(_message(label, encoded))
 
 
-def verify(public_key: bytes, label: str, value: Any, signature: bytes) -> None:
+def verify(public_key: bytes, label: str, encoded: bytes, signature: bytes) -> None:
     """Check a signature made by `sign`.
 
     Args:
         public_key: 32 bytes.
         label: what the value is for.
-        value: the JSON value that was signed.
+        encoded: the canonical JSON that was signed.
         signature: 64 bytes.
 
     Raises:
-        VerificationError: the signature is not of this key over this value and label.
+        VerificationError: the signature is not of this key over these bytes and label.
         CryptographicError: the key does not have its form.
     """
     try:
-        load_public(public_key).verify(signature, _message(label, value))
+        load_public(public_key).verify(signature, _message(label, encoded))
     except InvalidSignature as error:
         raise VerificationError(f"the signature under {label!r} does not hold") from error
 
@@ -65,5 +63,5 @@ def load_public(public_key: bytes) -> Ed25519PublicKey:
         raise CryptographicError(f"an Ed25519 public key has {KEY_BYTES} bytes: {error}") from error
 
 
-def _message(label: str, value: Any) -> bytes:
-    return label.encode() + b"\0" + canonical.encode(value)
+def _message(label: str, encoded: bytes) -> bytes:
+    return label.encode() + b"\0" + encoded

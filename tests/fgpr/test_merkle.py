@@ -191,6 +191,7 @@ def test_consistency_from_the_empty_tree_and_between_equal_sizes() -> None:
         (0, MANY[0], 5, mth(MANY[:5]), ()),
         (0, merkle.EMPTY_ROOT, 5, mth(MANY[:5]), (MANY[0],)),
         (0, MANY[0], 0, MANY[0], ()),
+        (0, merkle.EMPTY_ROOT, 0, MANY[0], ()),
         (5, mth(MANY[:5]), 5, mth(MANY[1:6]), ()),
         (5, mth(MANY[:5]), 5, mth(MANY[:5]), (MANY[0],)),
         (6, mth(MANY[:6]), 5, mth(MANY[:5]), ()),

@@ -70,6 +70,7 @@ class PriorPublished(Message):
     """A prior was published: the initial one, the average of a round, or a carried one.
 
     Attributes:
+        settings: SHA-256 of the federation's settings as they are stored; only with the initial prior.
         openings: those used, by digest; none for a prior that was not averaged.
         spare: how many there were above the threshold.
         disputed: members whose position in the sum was wrong.
@@ -78,6 +79,7 @@ class PriorPublished(Message):
     kind: Literal["prior"] = "prior"
     federation: Name
     prior: Signed[PriorRecord]
+    settings: Digest | None = None
     openings: tuple[AnsweredOpening, ...] = ()
     spare: Count = 0
     disputed: tuple[Name, ...] = ()

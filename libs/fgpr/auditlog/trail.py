@@ -32,7 +32,9 @@ class Trail:
         cohorts: cohorts by round.
         aborted: empty cohorts of aborted rounds, by round.
         priors: priors by version, each with the index of its leaf.
+        settings: SHA-256 of each federation's settings, where the log has it.
         enrolled: identity keys by client.
+        roles: "client" or "reader", by client.
         revoked: clients that were revoked.
     """
 
@@ -42,7 +44,9 @@ class Trail:
     cohorts: dict[tuple[str, int], Signed[Cohort]] = field(default_factory=dict)
     aborted: dict[tuple[str, int], Signed[Cohort]] = field(default_factory=dict)
     priors: dict[tuple[str, int], tuple[Signed[PriorRecord], int]] = field(default_factory=dict)
+    settings: dict[str, bytes] = field(default_factory=dict)
     enrolled: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    roles: dict[tuple[str, str], str] = field(default_factory=dict)
     revoked: set[tuple[str, str]] = field(default_factory=set)
 
 
@@ -79,6 +83,7 @@ def _follow(trail: Trail, index: int, leaf: entries.Leaf, service_key: bytes, ro
     match leaf:
         case entries.Enrolled():
             _add(trail.enrolled, (name, leaf.client), leaf.identity_key, index)
+            trail.roles[name, leaf.client] = leaf.role
         case entries.Revoked():
             trail.revoked.add((name, leaf.client))
         case entries.RosterSigned(roster=roster):
@@ -97,8 +102,10 @@ def _follow(trail: Trail, index: int, leaf: entries.Leaf, service_key: bytes, ro
             _add(trail.aborted, (name, cohort.message.round), cohort, index)
         case entries.RoundVoid():
             _require((name, leaf.round) in trail.aborted, index, f"round {leaf.round} was never aborted")
-        case entries.PriorPublished(prior=prior):
+        case entries.PriorPublished(prior=prior, settings=settings):
             _check(index, prior, name, service_key)
+            if settings is not None:
+                _add(trail.settings, name, settings, index)
             _check_prior(trail, index, prior.message)
             _add(trail.priors, (name, prior.message.version), (prior, index), index)
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, JsonValue, model_validator
 
 from fgpr.errors import EncodingError
+from fgpr.federated.publication import codec_for
 from fgpr.gp.local_training import TrainingSettings
 from fgpr.gp.model import ModelSpec
 from fgpr.message import Count, Message, Name
@@ -51,8 +52,8 @@ class Federation(Message):
     @model_validator(mode="after")
     def _parts_hold(self) -> Self:
         try:
-            self.spec()
             self.training_settings()
+            codec_for(self.spec(), self.aggregation)
         except EncodingError as error:
             raise ValueError(str(error)) from error
         return self

@@ -68,7 +68,7 @@ class PriorRecord(Message):
             raise ValueError("exactly an averaged prior says what was opened")
         if (self.reason == "initial") != (self.round is None):
             raise ValueError("exactly the initial prior comes from no round")
-        if (self.reason != "carried") != (self.theta_version == self.version):
+        if self.theta_version > self.version or (self.reason == "carried") != (self.theta_version < self.version):
             raise ValueError("exactly a carried prior keeps an older theta version")
         return self
 
@@ -152,7 +152,8 @@ def verify_recomputed(record: PriorRecord, plan: Plan) -> None:
     opened = record.opened
     if opened is None:
         raise VerificationError(f"prior {record.version} was not averaged: there is nothing to recompute")
-    if opened.plan != plan.digest():
+    made = (record.federation, record.round, record.version)
+    if opened.plan != plan.digest() or made != (plan.federation, plan.round, plan.prior_version + 1):
         raise VerificationError(f"prior {record.version} names another plan than that of round {plan.round}")
     codec = Codec.from_json(plan.codec)
     decoded = codec.decode(FIELD.from_bytes(opened.sum, len(codec.lower) + 1), opened.clients)

@@ -2,12 +2,13 @@
 
 1.  the service key signed it, and it is this federation's
 2.  its round number is above the last one seen (gaps are fine): never a second plan for a round
-3.  its prior version is not below the last one seen, and prior and theta versions are the prior's own
+3.  its prior version is not below the last one seen, prior and theta versions are the prior's own, and no theta is
+    younger than its prior
 4.  each earlier round of the same prior version to which this client contributed is proven void
 5.  the prior is the named one, finite and inside the codec's bounds
 6.  the sums of all invited clients fit the field
-7.  the roster is the named one, signed by the roster key, its version not below the last one seen; while a theta is
-    carried, the roster stays
+7.  the roster is the named one, signed by the roster key, its version not below the last one seen and never with
+    another content; while a theta is carried, roster and seats stay
 8.  committee and cohort numbers follow from gamma, seats and invited clients
 9.  gamma, seats, cohort, weight cap are no weaker than the client's floors
 10. seats and invited clients are the ones that the roster's nonce draws
@@ -32,9 +33,10 @@ from fgpr.secagg import committee
 from fgpr.secagg.committee import Committee
 from fgpr.secagg.encoding import Codec
 from fgpr.secagg.history import Floors, History, PastRound
-from fgpr.secagg.messages import LogPosition, Plan, VoidProof
+from fgpr.secagg.messages import LogPosition, Plan
 from fgpr.secagg.planning import committee_of
 from fgpr.secagg.roster import Roster
+from fgpr.secagg.void_proof import verify_void
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,9 @@ def check_plan(
         (plan.prior_version, plan.theta_version) == (prior.version, prior.theta_version),
         f"it names prior {plan.prior_version} of theta {plan.theta_version}, the prior says otherwise",
     )
+    _require(
+        3, plan.theta_version <= plan.prior_version, f"theta {plan.theta_version} is younger than its prior version"
+    )
     # (4)
     for past in history.rounds:
         if past.contributed and past.plan.prior_version == plan.prior_version:
@@ -165,34 +170,10 @@ def check_plan(
     return CheckedPlan(plan, plan.digest(), members, codec, numbers)
 
 
-def verify_void(past: PastRound, proofs: Sequence[VoidProof], service_key: bytes) -> None:
-    """Check that `proofs` hold one which shows that no cohort of `past` was or will be opened.
-
-    t members answered its empty cohort, and a member answers one cohort a round, so that no other can get t.
-
-    Raises:
-        VerificationError, PlanRefused: they do not.
-    """
-    plan_digest = past.plan.digest()
-    proof = next((proof for proof in proofs if proof.cohort.message.plan == plan_digest), None)
-    if proof is None:
-        raise PlanRefused(4, f"round {past.plan.round}, to which this client contributed, is not proven void")
-    proof.cohort.verify(service_key)
-    cohort = proof.cohort.message
-    if cohort.members:
-        raise PlanRefused(4, f"the void proof of round {past.plan.round} names a cohort that is not empty")
-    digest = cohort.digest()
-    answered = set()
-    for opening in proof.openings:
-        answer = opening.message
-        if answer.cohort != digest or past.plan.seat_of(answer.client) is None:
-            raise PlanRefused(4, f"the void proof of round {past.plan.round} holds an opening of something else")
-        opening.verify(past.roster.identity_key(answer.client))
-        answered.add(answer.client)
-    if len(answered) < past.plan.threshold:
-        raise PlanRefused(
-            4, f"{len(answered)} members proved round {past.plan.round} void, {past.plan.threshold} are needed"
-        )
+def recall(past: PastRound) -> CheckedPlan:
+    """A plan that this client checked before, from what it remembers of it; nothing is checked again."""
+    plan, roster = past.plan, past.roster
+    return CheckedPlan(plan, plan.digest(), roster, Codec.from_json(plan.codec), committee_of(plan, roster))
 
 
 def _check_vector(vector: np.ndarray, codec: Codec) -> None:
@@ -210,8 +191,19 @@ def _check_roster(plan: Plan, roster: Signed[Roster], anchors: Anchors, history:
     _require(7, members.version == plan.roster_version, f"the roster has version {members.version}")
     _require(7, members.digest() == plan.roster_digest, "the roster's digest is not the named one")
     _require(7, members.version >= history.roster_version, f"roster {members.version} is below the last one seen")
-    for past, _ in history.opened_for(plan.theta_version):
-        _require(7, past.roster_version == members.version, "the roster changed while its theta was carried")
+    for past in history.rounds:
+        known = past.plan.roster_version == members.version
+        _require(
+            7,
+            not known or past.plan.roster_digest == plan.roster_digest,
+            f"roster {members.version} had another content before",
+        )
+    # Members of another committee would not know which cohorts of this theta were opened.
+    before = history.carried_into(plan)
+    if before is not None:
+        _require(7, before.plan.roster_digest == plan.roster_digest, "the roster changed while its theta was carried")
+        seats = [tuple(seat.client for seat in each.seats) for each in (before.plan, plan)]
+        _require(7, seats[0] == seats[1], "the seats changed while their theta was carried")
     return members
 
 

@@ -5,13 +5,13 @@ does not outlive this call (docs/protocol.md, One round, step 2).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from fgpr import canonical, merkle, signatures
-from fgpr.errors import LocalProtocolError
+from fgpr.errors import CryptographicError, EncodingError, LocalProtocolError, PlanRefused
 from fgpr.message import Signed
 from fgpr.secagg import envelope, shamir
 from fgpr.secagg.checked_plan import CheckedPlan
@@ -28,13 +28,13 @@ class Contributed:
 
     Attributes:
         contribution: the body to write and send.
-        weight: the weight that went in.
+        weight: the weight that went in; secret.
         weight_capped: whether the owner has more observations than the weight cap counts.
         saturated: names of the numbers that were clipped to the codec's bounds.
     """
 
     contribution: Contribution
-    weight: int
+    weight: int = field(repr=False)
     weight_capped: bool
     saturated: tuple[str, ...]
 
@@ -59,11 +59,14 @@ def contribute(
 
     Raises:
         LocalProtocolError: the client is not invited.
+        PlanRefused: an opening key of the plan takes no box.
         EncodingError: a value is not finite, or the weight is not a positive whole number.
     """
     plan = checked.plan
     if client not in plan.invited:
         raise LocalProtocolError(f"{client} is not invited to round {plan.round}")
+    if observations < 1:
+        raise EncodingError(f"{observations} observations: a client without any sends nothing")
     weight = 1 if plan.weighting == "uniform" else observations
     encoded = checked.codec.encode(values, weight)
     mask = FIELD.uniform((encoded.vector.size,), random_bytes)
@@ -102,5 +105,8 @@ def _seal(checked: CheckedPlan, client: str, sender_key: bytes, shares: np.ndarr
             boxes.append(b"")
             continue
         info = envelope.box_info(checked.digest, client, sender_key, number)
-        boxes.append(envelope.seal(FIELD.to_bytes(shares[number - 1]), seat.key.message.key, info))
+        try:
+            boxes.append(envelope.seal(FIELD.to_bytes(shares[number - 1]), seat.key.message.key, info))
+        except CryptographicError as error:
+            raise PlanRefused(12, f"{seat.client}'s opening key: {error}") from error
     return tuple(boxes)

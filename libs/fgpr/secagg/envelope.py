@@ -13,7 +13,12 @@ from fgpr.errors import CryptographicError
 
 SUITE = hpke.Suite(hpke.KEM.X25519, hpke.KDF.HKDF_SHA256, hpke.AEAD.AES_128_GCM)
 LABEL = "fgpr-v1/box"
+
+# X25519 clears the low bits, so that every scalar takes a point of low order to zero, which the library refuses.
+_ANY_SCALAR = bytes(32)
 KEY_BYTES = 32
+OVERHEAD = 48
+"""Bytes that a box adds to its plaintext: the encapsulated key and the tag."""
 
 
 def box_info(plan_digest: bytes, sender: str, sender_key: bytes, seat: int) -> bytes:
@@ -26,6 +31,18 @@ def box_info(plan_digest: bytes, sender: str, sender_key: bytes, seat: int) -> b
         "seat": seat,
     }
     return canonical.encode(fields)
+
+
+def check_key(opening_key: bytes) -> None:
+    """Refuse a public key for which nobody could seal: one such seat would stop every contributor.
+
+    Raises:
+        CryptographicError: not 32 bytes, or a point of low order.
+    """
+    try:
+        X25519PrivateKey.from_private_bytes(_ANY_SCALAR).exchange(X25519PublicKey.from_public_bytes(opening_key))
+    except ValueError as error:
+        raise CryptographicError(f"nobody can seal for this opening key: {error}") from error
 
 
 def seal(plaintext: bytes, opening_key: bytes, info: bytes) -> bytes:

@@ -72,10 +72,21 @@ class History:
         """The remembered round of that number."""
         return next((past for past in self.rounds if past.plan.round == number), None)
 
-    def opened_for(self, theta_version: int) -> tuple[tuple[Plan, Cohort], ...]:
-        """Plans and cohorts, not empty, that this client opened for one theta."""
+    def opened_for(self, theta_version: int) -> tuple[tuple[PastRound, Cohort], ...]:
+        """Rounds and their cohorts, not empty, that this client opened for one theta."""
         return tuple(
-            (past.plan, past.opened)
+            (past, past.opened)
             for past in self.rounds
             if past.plan.theta_version == theta_version and past.opened is not None and past.opened.members
+        )
+
+    def carried_into(self, plan: Plan) -> PastRound | None:
+        """The last round that started from the theta of `plan` as an earlier prior version."""
+        return next(
+            (
+                past
+                for past in reversed(self.rounds)
+                if past.plan.theta_version == plan.theta_version and past.plan.prior_version < plan.prior_version
+            ),
+            None,
         )

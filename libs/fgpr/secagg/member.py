@@ -1,16 +1,18 @@
 """A committee member: the numbered checks of a cohort, and its opening.
 
-1.  the plan passed this client's checks, and it holds a seat and the seat's private key
+1.  the plan is the one of this round that this client checked and remembers, and it holds a seat and the seat's
+    private key
 2.  no plan of a later round was seen (the empty cohort may be opened late: it reveals nothing)
 3.  the service key signed the cohort, and it is of this plan
 4.  every counted client is invited, none stands twice, they are in order of their ids
 5.  the cohort has at least min_cohort clients, the plan's and the member's own, or none at all
 6.  every header is of this plan and signed by its client's identity key, and no client counted was revoked in the
-    log up to the cohort's checkpoint
+    log up to the cohort's checkpoint, which is the log that the client knows
 7.  every box is under its header's Merkle root at the member's seat
 8.  every box opens under this plan, sender and seat
 9.  no other cohort was opened in this round
-10. against each cohort opened for the same theta, each side of the difference is empty or has K + 2 clients
+10. against each cohort opened for the same theta, each side of the difference is empty or has K + 2 clients, with
+    the larger K of the two rounds
 
 The member writes which cohort it opened before it answers. A member whose disk was rolled back counts as corrupt.
 """
@@ -30,7 +32,8 @@ from fgpr.secagg import envelope
 from fgpr.secagg.checked_plan import CheckedPlan
 from fgpr.secagg.contributor import FIELD
 from fgpr.secagg.history import Floors, History
-from fgpr.secagg.messages import Cohort, CohortEntry, CohortView, Opening, OpeningKey
+from fgpr.secagg.messages import Cohort, CohortEntry, CohortView, LogPosition, Opening, OpeningKey
+from fgpr.secagg.planning import committee_of
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,13 @@ class LogSpan:
     Attributes:
         frontier: the log's frontier at the plan's checkpoint.
         leaves: the leaves after it, in order.
+        since_cohort: consistency proof from the cohort's checkpoint to the one that the member keeps; empty where the
+            kept one is not the larger.
     """
 
     frontier: merkle.Frontier
     leaves: Sequence[bytes]
+    since_cohort: Sequence[bytes] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,7 +88,7 @@ def open_cohort(
         member: who opens.
         next_key: its next opening key, signed.
         service_key: the aggregator's public key, 32 bytes.
-        history: what the member remembers.
+        history: what the member remembers, this round included.
         floors: what its owner asks for.
         revoked_by: the client that a log leaf revokes, or None; the log's format is not known here.
 
@@ -93,14 +99,20 @@ def open_cohort(
     seat = checked.plan.seat_of(member.client)
     if seat is None:
         raise CohortRefused(1, f"{member.client} has no seat in round {checked.plan.round}")
+    past = history.round(checked.plan.round)
+    _require(
+        1,
+        past is not None and past.plan.digest() == checked.digest,
+        f"this plan of round {checked.plan.round} is not the one that {member.client} remembers",
+    )
     cohort = check_cohort(checked, view.cohort, service_key=service_key, history=history, floors=floors)
     total = np.zeros(len(checked.codec.lower) + 1, dtype=np.uint64)
     if cohort.members:
-        if member.opening_key is None:
-            raise CohortRefused(1, "the private half of the key in this seat is gone; stay silent in this round")
+        opening_key = _key_of_seat(checked, seat, member)
+        _check_span(checked, cohort, span, history.checkpoint)
         _check_entries(checked, cohort, seat, view.entries, span, revoked_by)
         for entry in view.entries:
-            total = FIELD.add(total, _share(checked, entry, seat, member.opening_key, total.size))
+            total = FIELD.add(total, _share(checked, entry, seat, opening_key, total.size))
     opening = Opening(
         federation=cohort.federation,
         round=cohort.round,
@@ -150,9 +162,11 @@ def check_cohort(
         _require(9, past.opened.digest() == cohort.digest(), f"another cohort of round {plan.round} was opened")
     # (10)
     if counted:
-        for other_plan, other in history.opened_for(plan.theta_version):
-            if other_plan.round != plan.round:
-                check_difference(cohort.clients(), other.clients(), checked.committee.corrupt_invited + 2)
+        for other_round, other in history.opened_for(plan.theta_version):
+            if other_round.plan.round != plan.round:
+                corrupt = committee_of(other_round.plan, other_round.roster).corrupt_invited
+                least = max(checked.committee.corrupt_invited, corrupt) + 2
+                check_difference(cohort.clients(), other.clients(), least)
     return cohort
 
 
@@ -170,6 +184,13 @@ def check_difference(cohort: frozenset[str], other: frozenset[str], least: int) 
         )
 
 
+def _key_of_seat(checked: CheckedPlan, seat: int, member: Member) -> X25519PrivateKey:
+    named, held = checked.plan.seats[seat - 1].key, member.opening_key
+    if named is None or held is None or held.public_key().public_bytes_raw() != named.message.key:
+        raise CohortRefused(1, "the private half of the key in this seat is not here; stay silent in this round")
+    return held
+
+
 def _check_entries(
     checked: CheckedPlan,
     cohort: Cohort,
@@ -179,8 +200,8 @@ def _check_entries(
     revoked_by: Callable[[bytes], str | None],
 ) -> None:
     # (6)
-    _check_span(checked, cohort, span)
-    revoked = {name for name in map(revoked_by, span.leaves) if name is not None}
+    with _failing(6):
+        revoked = {name for name in map(revoked_by, span.leaves) if name is not None}
     gone = sorted(revoked & cohort.clients())
     _require(6, not gone, f"{', '.join(gone)} revoked before the cohort's checkpoint")
     _require(6, len(entries) == len(cohort.members), f"{len(entries)} entries for {len(cohort.members)} clients")
@@ -201,13 +222,25 @@ def _check_entries(
             )
 
 
-def _check_span(checked: CheckedPlan, cohort: Cohort, span: LogSpan) -> None:
+def _check_span(checked: CheckedPlan, cohort: Cohort, span: LogSpan, kept: LogPosition | None) -> None:
+    # (6)
     start, end = checked.plan.checkpoint, cohort.checkpoint
     frontier = span.frontier
     _require(6, (frontier.size, frontier.root()) == (start.size, start.root), "the log does not start at the plan's")
+    _check_kept(frontier, kept)
     for leaf in span.leaves:
         frontier, _ = frontier.append(merkle.leaf_hash(leaf))
+        _check_kept(frontier, kept)
     _require(6, (frontier.size, frontier.root()) == (end.size, end.root), "the log does not end at the cohort's")
+    # A log forked for this cohort alone could leave a revocation out.
+    if kept is not None and kept.size > end.size:
+        with _failing(6):
+            merkle.verify_consistency(end.size, end.root, kept.size, kept.root, span.since_cohort)
+
+
+def _check_kept(frontier: merkle.Frontier, kept: LogPosition | None) -> None:
+    if kept is not None and frontier.size == kept.size:
+        _require(6, frontier.root() == kept.root, f"the log is not the one that was known at {kept.size} leaves")
 
 
 def _share(

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, JsonValue
 
 from fgpr.message import Bytes, Count, Digest, Message, Name, Signed, Timestamp
+from fgpr.secagg import envelope
 
 Round = Annotated[Count, Field(ge=1)]
 Positive = Annotated[Count, Field(ge=1)]
@@ -23,7 +24,7 @@ class OpeningKey(Message):
     federation: Name
     client: Name
     serial: Positive
-    key: Annotated[Bytes, Field(min_length=32, max_length=32)]
+    key: Annotated[Bytes, Field(min_length=envelope.KEY_BYTES, max_length=envelope.KEY_BYTES)]
 
 
 class Seat(Message):

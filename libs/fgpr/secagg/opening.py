@@ -12,7 +12,7 @@ import numpy as np
 from fgpr import canonical
 from fgpr.errors import RemoteProtocolError, SumRefused
 from fgpr.message import Signed
-from fgpr.secagg import shamir
+from fgpr.secagg import envelope, shamir
 from fgpr.secagg.contributor import FIELD, boxes_root, masked_digest
 from fgpr.secagg.encoding import Codec
 from fgpr.secagg.messages import Cohort, CohortMember, Contribution, Header, LogPosition, Opening, Plan
@@ -45,6 +45,7 @@ def check_contribution(plan: Plan, plan_digest: bytes, roster: Roster, contribut
 
     Raises:
         RemoteProtocolError: the client is not invited, or the parts do not fit the plan or each other.
+        EncodingError: the masked vector does not have its length, or leaves the field.
         VerificationError: the header is not signed by the client's identity key.
     """
     header = contribution.header.message
@@ -62,7 +63,8 @@ def check_contribution(plan: Plan, plan_digest: bytes, roster: Roster, contribut
         f"{len(contribution.boxes)} boxes for {len(plan.seats)} seats",
     )
     for seat, box in zip(plan.seats, contribution.boxes, strict=True):
-        _require((seat.key is None) == (box == b""), f"the box of {seat.client} does not fit its seat")
+        wanted = 0 if seat.key is None else len(contribution.masked) + envelope.OVERHEAD
+        _require(len(box) == wanted, f"the box of {seat.client} has {len(box)} bytes, not {wanted}")
     _require(boxes_root(contribution.boxes) == header.boxes, "the boxes are not the signed ones")
 
 
@@ -87,13 +89,11 @@ def close(
     Returns:
         The cohort to sign, or None where too few clients can be counted.
     """
-    counted = set(headers)
-    for earlier in opened:
-        counted &= earlier
-        if 0 < len(earlier - counted) < least:
-            surplus = least - len(earlier - counted)
-            ordered = sorted(counted, key=lambda name: canonical.digest(HASH_ORDER_LABEL, [plan.round, name]))
-            counted -= set(ordered[-surplus:])
+    counted = set(headers).intersection(*opened)
+    ordered = sorted(counted, key=lambda name: canonical.digest(HASH_ORDER_LABEL, [plan.round, name]))
+    # Leaving one more out for one of the earlier cohorts changes the difference from the others.
+    while counted and any(0 < len(earlier - counted) < least for earlier in opened):
+        counted.remove(ordered.pop())
     if len(counted) < plan.min_cohort:
         return None
     return cohort_of(plan, plan_digest, {name: headers[name] for name in counted}, checkpoint)
@@ -111,11 +111,16 @@ def check_opening(plan: Plan, roster: Roster, cohort: Cohort, signed: Signed[Ope
     """Check a member's answer to a cohort.
 
     Raises:
-        RemoteProtocolError: the client has no seat, or the answer is to another cohort or has another length.
+        RemoteProtocolError: the client has no seat, the answer is to another cohort, or its next key could not stand
+            in the next plan.
+        EncodingError: the sum does not have its length, or leaves the field.
         VerificationError: a signature in it is not the member's.
+        CryptographicError: nobody could seal for its next key.
     """
     answer = signed.message
-    _require(plan.seat_of(answer.client) is not None, f"{answer.client} has no seat in round {plan.round}")
+    number = plan.seat_of(answer.client)
+    if number is None:
+        raise RemoteProtocolError(f"{answer.client} has no seat in round {plan.round}")
     _require(
         (answer.federation, answer.round, answer.cohort) == (cohort.federation, cohort.round, cohort.digest()),
         "the opening is of another cohort",
@@ -123,9 +128,17 @@ def check_opening(plan: Plan, roster: Roster, cohort: Cohort, signed: Signed[Ope
     identity = roster.identity_key(answer.client)
     signed.verify(identity)
     FIELD.from_bytes(answer.sum, len(Codec.from_json(plan.codec).lower) + 1)
-    key = answer.next_key.message
+    _require(bool(cohort.members) or not any(answer.sum), "the opening of an empty cohort is a sum of zeros")
+    # One key that breaks check 12 of a plan would make every client refuse the next one.
+    key, present = answer.next_key.message, plan.seats[number - 1].key
     _require((key.client, key.federation) == (answer.client, answer.federation), "the next key is another client's")
     answer.next_key.verify(identity)
+    envelope.check_key(key.key)
+    _require(
+        present is None or key.serial > present.message.serial, f"the next key's serial {key.serial} does not rise"
+    )
+    taken = {seat.key.message.key for seat in plan.seats if seat.key is not None}
+    _require(key.key not in taken, "the next key stands in this plan already")
 
 
 def unmask(plan: Plan, cohort: Cohort, masked: Mapping[str, bytes], openings: Sequence[Opening]) -> Unmasked:

@@ -71,7 +71,8 @@ def plan_round(
         open_until: second deadline.
 
     Raises:
-        CommitteeError: too few clients for a safe committee, or the rules refuse the numbers.
+        CommitteeError: too few clients for a safe committee, fewer keys than openings that it takes, or the rules
+            refuse the numbers.
         CapacityError: the sums of so many clients do not fit the field.
     """
     servants, admitted = roster.servants(), roster.active()
@@ -82,6 +83,12 @@ def plan_round(
     if not seats:
         raise CommitteeError("nobody in the roster may serve on a committee")
     numbers = _numbers(roster, len(seats), len(invited), rules.gamma, rules.delta, rules.min_cohort)
+    usable = sum(client in keys for client in seats)
+    if usable < numbers.threshold:
+        raise CommitteeError(
+            f"{usable} of {len(seats)} seats have an opening key and {numbers.threshold} openings are needed; wait for "
+            "the members' agents"
+        )
     codec.check_capacity(len(invited))
     return Plan(
         federation=roster.federation,

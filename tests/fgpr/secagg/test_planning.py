@@ -1,0 +1,118 @@
+from typing import Any
+
+import pytest
+
+from fgpr.errors import CapacityError, CommitteeError, EncodingError
+from fgpr.secagg import committee
+from fgpr.secagg.planning import AggregationRules, committee_of
+from support.federation import Federation
+
+RULES = AggregationRules()
+
+
+# docs/protocol.md, One round, step 1: (c, x, t) and the default min_cohort.
+@pytest.mark.parametrize(("size", "t", "min_cohort"), [(3, 3, 3), (4, 3, 3), (5, 4, 3), (10, 7, 4), (20, 13, 6)])
+def test_a_plan_carries_the_numbers_of_the_protocol(size: int, t: int, min_cohort: int) -> None:
+    plan = Federation(size).plan().message
+    assert (len(plan.seats), plan.threshold, plan.min_cohort) == (size, t, min_cohort)
+    assert plan.spare == 1 + size // 20
+
+
+def test_everybody_is_invited_and_seated_in_order_of_ids() -> None:
+    made = Federation(6)
+    plan = made.plan().message
+    assert plan.invited == tuple(seat.client for seat in plan.seats) == made.names
+    assert {seat.client: seat.key for seat in plan.seats} == made.keys
+
+
+def test_a_revoked_client_is_neither_invited_nor_seated_nor_counted() -> None:
+    made = Federation(6)
+    made.revoke("client-02")
+    made.roster = made.new_roster(2)
+    plan = made.plan().message
+    assert "client-02" not in plan.invited
+    assert plan.seat_of("client-02") is None
+    assert (len(plan.seats), plan.threshold, plan.roster_version) == (5, 4, 2)
+
+
+def test_the_numbers_are_recomputed_from_the_roster() -> None:
+    made = Federation(6)
+    plan = made.plan().message
+    found = committee_of(plan, made.roster.message)
+    assert (found.seats, found.corrupt_seats, found.threshold) == (6, 1, 4)
+    with pytest.raises(CommitteeError, match="leaves fewer than 2 honest"):
+        committee_of(plan.model_copy(update={"min_cohort": 2}), made.roster.message)
+
+
+def test_a_drawn_invitation_follows_the_roster_s_nonce_and_theta() -> None:
+    made = Federation(12, AggregationRules(invited_cap=8))
+    plan = made.plan().message
+    nonce = made.roster.message.nonce
+    assert plan.invited == committee.draw(made.names, 8, nonce, 0, committee.INVITED)
+    assert len(plan.invited) == 8
+    assert plan.invited_cap == 8
+
+
+def test_a_seat_without_a_key_stays_empty_and_counts_until_too_few_are_left() -> None:
+    made = Federation(5)
+    del made.keys["client-03"]
+    plan = made.plan().message
+    assert plan.seats[3].key is None
+    assert plan.threshold == 4
+    del made.keys["client-00"]
+    with pytest.raises(CommitteeError, match="3 of 5 seats have an opening key and 4 openings are needed"):
+        made.plan()
+
+
+@pytest.mark.parametrize(
+    ("size", "rules", "reason"),
+    [
+        (2, {}, "min_cohort 3 is more than the 2 invited"),
+        (3, {"delta": 0.34}, "can miss 0 members"),
+        (4, {"min_cohort": 2}, "leaves fewer than 2 honest"),
+        (4, {"min_cohort": 5}, "more than the 4 invited"),
+        (4, {"gamma": 0.9}, "threshold 4 and can miss 0"),
+    ],
+)
+def test_an_unsafe_round_is_refused_when_it_is_opened(size: int, rules: dict[str, Any], reason: str) -> None:
+    made = Federation(size, AggregationRules.from_json(RULES.to_json() | rules))
+    with pytest.raises(CommitteeError, match=reason):
+        made.plan()
+
+
+def test_nobody_to_serve_is_no_committee() -> None:
+    with pytest.raises(CommitteeError, match="nobody in the roster may serve"):
+        Federation(0).plan()
+
+
+# 4 (2^43 - 1)(2^16 - 1) < 2^61 - 1 <= 5 (2^43 - 1)(2^16 - 1).
+def test_the_border_of_capacity() -> None:
+    rules = AggregationRules(fraction_bits=43)
+    assert len(Federation(4, rules).plan().message.invited) == 4
+    with pytest.raises(CapacityError, match="at most 4 clients fit"):
+        Federation(5, rules).plan()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"gamma": 1.0},
+        {"gamma": -0.1},
+        {"gamma": True},
+        {"delta": 1.0},
+        {"committee_cap": 2},
+        {"invited_cap": 0},
+        {"min_cohort": 0},
+        {"weighting": "classes"},
+        {"fraction_bits": 0},
+        {"fraction_bits": 53},
+        {"weight_bits": 0},
+        {"weight_bits": 33},
+        {"weight_cap": 0},
+        {"colour": "blue"},
+    ],
+)
+def test_rules_are_strict(change: dict[str, Any]) -> None:
+    with pytest.raises(EncodingError, match=next(iter(change))):
+        AggregationRules.from_json(RULES.to_json() | change)
+    assert AggregationRules.from_json({}) == RULES

@@ -1,0 +1,133 @@
+"""Liars among members and contributors: mended, disputed, or refused; never a wrong prior without a trace."""
+
+import numpy as np
+import pytest
+
+from fgpr.errors import CohortRefused, SumRefused
+from fgpr.message import Signed
+from fgpr.secagg.contributor import FIELD, masked_digest
+from fgpr.secagg.messages import Header
+from fgpr.secagg.stages import Event, Stage
+from support import malice
+from support.federation import Federation
+
+
+def closed(size: int = 6) -> Federation:
+    """Six clients, t = 4: all six openings mend one wrong one."""
+    made = Federation(size)
+    made.plan()
+    for name in made.names:
+        made.contribute(name, np.array([0.5, -0.5, 1.0]), 3)
+    made.close()
+    return made
+
+
+def check_published(made: Federation) -> None:
+    record = made.finish()
+    np.testing.assert_allclose(record.theta, [0.5, -0.5, 1.0], atol=1e-8)
+
+
+@pytest.mark.parametrize("liar", [0, 3, 5])
+@pytest.mark.parametrize("added", [1, 2**60, 2**61 - 2])
+def test_one_wrong_opening_is_mended_and_its_member_reported(liar: int, added: int) -> None:
+    made = closed()
+    name = made.names[liar]
+    for other in made.names:
+        made.open(other)
+    lie = malice.with_sum(made.now.openings[name], added, made.clients[name].identity_key)
+    assert made.now.cohort is not None
+    made.take(lie, made.now.cohort.message)
+    check_published(made)
+    assert made.now.unmasked is not None
+    assert made.now.unmasked.disputed == (name,)
+    assert made.now.unmasked.spare == 2
+
+
+def test_two_wrong_openings_are_more_than_two_to_spare_can_mend() -> None:
+    made = closed()
+    for name in made.names:
+        made.open(name)
+    assert made.now.cohort is not None
+    for name in made.names[:2]:
+        made.take(malice.with_sum(made.now.openings[name], 7, made.clients[name].identity_key), made.now.cohort.message)
+    with pytest.raises(SumRefused, match="wait for more openings"):
+        made.finish()
+    made.abort(Event.SUM_REFUSED)
+    assert made.now.stage is Stage.ABORTED
+    assert made.prior.version == 0
+
+
+def test_a_client_s_bad_share_is_mended_and_disputes_the_member_that_got_it() -> None:
+    # No proof against that member: it added up what it was sent.
+    made = closed()
+    plan, client = made.now.plan.message, made.clients["client-02"]
+    bad = malice.box_of(plan, client, 4, FIELD.to_bytes(FIELD.array([1, 2, 3, 4])))
+    made.receive(malice.with_box(made.now.contributions["client-02"], 4, bad, client.identity_key))
+    made.now.stage = Stage.CONTRIBUTING
+    made.close()
+    for name in made.names:
+        made.open(name)
+    check_published(made)
+    assert made.now.unmasked is not None
+    assert made.now.unmasked.disputed == ("client-03",)
+
+
+def test_a_client_s_bad_shares_for_two_members_abort_the_round() -> None:
+    made = closed()
+    plan, client = made.now.plan.message, made.clients["client-02"]
+    sent = made.now.contributions["client-02"]
+    for seat in (4, 5):
+        bad = malice.box_of(plan, client, seat, FIELD.to_bytes(FIELD.array([1, 2, 3, 4])))
+        sent = malice.with_box(sent, seat, bad, client.identity_key)
+    made.receive(sent)
+    made.now.stage = Stage.CONTRIBUTING
+    made.close()
+    for name in made.names:
+        made.open(name)
+    with pytest.raises(SumRefused):
+        made.finish()
+
+
+def test_a_box_that_does_not_open_stops_its_member_and_nobody_else() -> None:
+    made = closed()
+    client = made.clients["client-02"]
+    made.receive(malice.with_box(made.now.contributions["client-02"], 4, bytes(80), client.identity_key))
+    made.now.stage = Stage.CONTRIBUTING
+    made.close()
+    with pytest.raises(CohortRefused, match="does not open") as refused:
+        made.open("client-03")
+    assert refused.value.check == 8
+    # It has opened nothing, so that it may still answer the empty cohort after an abort.
+    assert made.clients["client-03"].history().rounds[-1].opened is None
+    for name in made.names:
+        if name != "client-03":
+            made.open(name)
+    check_published(made)
+
+
+def test_a_vector_that_was_never_masked_by_these_shares_is_refused_as_a_sum() -> None:
+    # Weight and values land anywhere in the field: outside what three clients can weigh, but for 1 in 2^43 or so.
+    made = closed()
+    sent, client = made.now.contributions["client-02"], made.clients["client-02"]
+    masked = FIELD.to_bytes(FIELD.uniform((4,), made.random_bytes))
+    header = sent.header.message.model_copy(update={"masked": masked_digest(masked)})
+    made.receive(sent.model_copy(update={"header": Signed[Header].make(client.identity_key, header), "masked": masked}))
+    made.now.stage = Stage.CONTRIBUTING
+    made.close()
+    for name in made.names:
+        made.open(name)
+    with pytest.raises(SumRefused, match="total weight"):
+        made.finish()
+
+
+def test_with_nothing_to_spare_one_lie_goes_unseen_and_the_record_says_so() -> None:
+    made = closed(3)
+    for name in made.names:
+        made.open(name)
+    assert made.now.cohort is not None
+    # Interpolated at zero from the seats 1, 2 and 3, the third one's share counts once.
+    lie = malice.with_sum(made.now.openings["client-02"], 2**61 - 2, made.clients["client-02"].identity_key)
+    made.take(lie, made.now.cohort.message)
+    made.finish()
+    assert made.now.unmasked is not None
+    assert (made.now.unmasked.spare, made.now.unmasked.disputed) == (0, ())

@@ -1,0 +1,286 @@
+"""A real aggregator for tests: its own database, keys and clock, behind a real socket."""
+
+import os
+import secrets
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from sqlalchemy import select
+
+from aggregator import main
+from aggregator.keys import KeyDirectory
+from aggregator.service import enrolment, federations, inspection, operator, schedule
+from aggregator.service.caller import Caller
+from aggregator.service.context import Context
+from aggregator.service.inspection import Anchors
+from aggregator.settings import Settings
+from aggregator.storage import federations as priors
+from aggregator.storage import log, migrate, rounds
+from aggregator.storage.engine import Database
+from aggregator.storage.rounds import RoundRow
+from aggregator.storage.tables import metadata
+from fgpr import signatures
+from fgpr.auditlog import entries
+from fgpr.auditlog.entries import Leaf
+from fgpr.federated.federation import Federation, Schedule
+from fgpr.federated.publication import PriorRecord
+from fgpr.secagg.planning import AggregationRules
+from fgpr.ticket import Role, Ticket
+from support.client import NAME
+from support.federation import SPEC
+from support.party import Party, Recorded
+
+START = datetime(2031, 3, 9, 12, 0, 0, tzinfo=UTC)
+CONTRIBUTE_SECONDS = 600.0
+OPEN_SECONDS = 900.0
+
+
+@dataclass
+class Clock:
+    """A clock that moves when it is told to."""
+
+    now: datetime = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def forward(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += timedelta(seconds=seconds)
+
+
+def settings_of(
+    name: str = NAME, rules: AggregationRules | None = None, *, min_clients: int = 4, every: float = 0.0, most: int = 0
+) -> Federation:
+    """A federation with short stages."""
+    rounds_ = Schedule(
+        every=every,
+        max=most,
+        min_clients=min_clients,
+        contribute_seconds=CONTRIBUTE_SECONDS,
+        open_seconds=OPEN_SECONDS,
+    )
+    return Federation(name=name, model=SPEC.to_json(), aggregation=rules or AggregationRules(), rounds=rounds_)
+
+
+@dataclass
+class Aggregator:
+    """One aggregator with one federation, and the parties that it enrolled."""
+
+    settings: Settings
+    context: Context
+    clock: Clock
+    app: FastAPI
+    federation: Federation
+    parties: dict[str, Party] = field(default_factory=dict)
+
+    @property
+    def path(self) -> Path:
+        """The SQLite file."""
+        return Path(self.settings.database.removeprefix("sqlite:///"))
+
+    def invite(self, name: str, role: Role = "client") -> Ticket:
+        """A ticket."""
+        return enrolment.invite(self.context, self.federation.name, name, role)
+
+    def party(self, name: str, role: Role = "client") -> Party:
+        """A party with a ticket that it has not taken up yet."""
+        transport = Recorded()
+        self.parties[name] = Party(self.invite(name, role), transport, self.clock, self.context.random_bytes)
+        return self.parties[name]
+
+    def enrol(self, count: int, first: int = 0) -> list[Party]:
+        """Enrolled clients: client-00, client-01 and so on."""
+        parties = [self.party(f"client-{number:02d}") for number in range(first, first + count)]
+        for party in parties:
+            party.enrol()
+        return parties
+
+    def advance(self) -> None:
+        """Do what is due."""
+        schedule.advance(self.context, self.federation.name)
+
+    def pass_contributing(self) -> None:
+        """Let the first deadline pass."""
+        self.clock.forward(CONTRIBUTE_SECONDS)
+        self.advance()
+
+    def pass_opening(self) -> None:
+        """Let as much time pass as the second stage has."""
+        self.clock.forward(OPEN_SECONDS)
+        self.advance()
+
+    def round(self, number: int) -> RoundRow:
+        """A round as stored."""
+        with self.context.database.read() as connection:
+            return rounds.read(connection, self.federation.name, number)
+
+    def last_round(self) -> int:
+        """The newest round's number; 0 before the first."""
+        with self.context.database.read() as connection:
+            return rounds.read_position(connection, self.federation.name)[0]
+
+    def prior(self) -> PriorRecord:
+        """The newest prior."""
+        with self.context.database.read() as connection:
+            return priors.read_prior(connection, self.federation.name)[0].message
+
+    def raw_leaves(self) -> list[bytes]:
+        """The audit log."""
+        with self.context.database.read() as connection:
+            return log.read_leaves(connection, 0, 2**53)
+
+    def leaves(self) -> list[Leaf]:
+        """The audit log, read."""
+        return [entries.decode(leaf) for leaf in self.raw_leaves()]
+
+    def kinds(self) -> list[str]:
+        """The kinds of the leaves, in order."""
+        return [leaf.kind for leaf in self.leaves()]
+
+    def dump(self) -> dict[str, list[tuple[Any, ...]]]:
+        """Every row of every table."""
+        with self.context.database.read() as connection:
+            return {
+                table.name: sorted((tuple(row) for row in connection.execute(select(table))), key=repr)
+                for table in metadata.sorted_tables
+            }
+
+    def files(self) -> bytes:
+        """The database as it lies on the disk: the file and its write-ahead log."""
+        parts = (self.path, self.path.with_name(self.path.name + "-wal"))
+        return b"".join(part.read_bytes() for part in parts if part.exists())
+
+    def anchors(self) -> Anchors:
+        """What is kept outside of it now."""
+        key = signatures.public_bytes(self.context.keys.roster(self.federation.name))
+        return inspection.anchors(self.context, {self.federation.name: key})
+
+    def second_replica(self) -> Context:
+        """Another process on the same database and keys."""
+        return main.create_context(self.settings, self.clock, self.context.random_bytes)
+
+
+@contextmanager
+def served(
+    folder: Path,
+    federation: Federation | None = None,
+    *,
+    random_bytes: Callable[[int], bytes] = secrets.token_bytes,
+    url: str | None = None,
+    waiters: int = 50,
+    keeps_deadlines: bool = True,
+) -> Iterator[Aggregator]:
+    """An aggregator behind a real server on a loopback socket.
+
+    Args:
+        folder: for database and keys.
+        federation: its settings.
+        random_bytes: what aggregator and parties draw from.
+        url: another database than SQLite in the folder.
+        waiters: most requests that wait.
+        keeps_deadlines: with the thread that does what is due; without it that is done by requests and `advance`.
+    """
+    with socket.create_server(("127.0.0.1", 0), backlog=256) as listener:
+        origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        made = _prepare(folder, origin, federation, random_bytes, url, waiters)
+        config = uvicorn.Config(made.app, log_level="error", lifespan="on" if keeps_deadlines else "off", ws="none")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        try:
+            yield made
+        finally:
+            for party in made.parties.values():
+                party.api.close()
+            server.should_exit = True
+            thread.join(30)
+            made.context.database.close()
+
+
+def _prepare(
+    folder: Path,
+    origin: str,
+    federation: Federation | None,
+    random_bytes: Callable[[int], bytes],
+    url: str | None,
+    waiters: int = 50,
+) -> Aggregator:
+    path = folder / "fgpr.db"
+    if url is None:
+        path.write_bytes(_empty_database())
+    settings = Settings(
+        database=url or f"sqlite:///{path}",
+        keys=folder / "keys",
+        origin=origin,
+        tick_seconds=0.05,
+        waiters=waiters,
+    )
+    keys, clock, federation = KeyDirectory(settings.keys), Clock(), federation or settings_of()
+    keys.ensure_service()
+    context = main.create_context(settings, clock, random_bytes)
+    if url is not None:
+        migrate.upgrade(context.database)
+    operator.start_log(context)
+    federations.create(context, federation, keys.ensure_roster(federation.name))
+    app = main.create_app(settings, context)
+    return Aggregator(settings, context, clock, app, federation)
+
+
+@cache
+def _empty_database() -> bytes:
+    """A migrated SQLite file: migrating once is enough for a run."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "template.db"
+        database = Database(f"sqlite:///{path}")
+        migrate.upgrade(database)
+        database.purge()
+        database.close()
+        return path.read_bytes()
+
+
+def database_url() -> str | None:
+    """A database other than SQLite in a temporary folder."""
+    return os.environ.get("FGPR_TEST_DATABASE_URL")
+
+
+def wait_until(holds: Callable[[], object], seconds: float = 30.0) -> None:
+    """Until something holds that another thread brings about; fails when it takes absurdly long."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it never came about"
+        time.sleep(0.01)
+
+
+def together(acts: Sequence[Callable[[], object]]) -> list[object]:
+    """Do all of these at once, one thread each; what each gave or raised, in order."""
+    barrier = threading.Barrier(len(acts))
+
+    def act(one: Callable[[], object]) -> object:
+        barrier.wait()
+        try:
+            return one()
+        except Exception as error:
+            return error
+
+    with ThreadPoolExecutor(len(acts)) as pool:
+        return list(pool.map(act, acts))
+
+
+def caller_of(party: Party, clock: Clock) -> Caller:
+    """A party as authentication hands it on, with a fresh nonce."""
+    key = party.client.public_key()
+    expires = clock() + timedelta(seconds=150)
+    return Caller(signatures.key_id(key), key, secrets.token_urlsafe(18), expires)
