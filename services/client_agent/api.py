@@ -125,7 +125,7 @@ class Api:
             for attempt in stamina.retry_context(
                 on=lambda error: _wait(error, deadline),
                 attempts=self._attempts,
-                timeout=self._total_seconds,
+                timeout=None,
                 wait_initial=self._wait_initial,
                 wait_max=10.0,
                 wait_jitter=self._wait_initial,
@@ -197,11 +197,9 @@ class _Passing(Exception):
 
 def _wait(error: Exception, deadline: float) -> bool | float:
     """Whether to try again: no, after the backoff, or after the seconds that the aggregator asks for."""
-    if not isinstance(error, _Passing):
+    if not isinstance(error, _Passing) or time.monotonic() + (error.retry_after or 0) >= deadline:
         return False
-    if error.retry_after is None:
-        return True
-    return error.retry_after if time.monotonic() + error.retry_after < deadline else False
+    return True if error.retry_after is None else float(error.retry_after)
 
 
 def _seconds(retry_after: str) -> int | None:

@@ -69,11 +69,13 @@ def read(path: Path) -> bytes:
     except OSError as error:
         reason = "a symbolic link, give the file itself" if error.errno == errno.ELOOP else error.strerror
         raise CryptographicError(f"cannot read {path}: {reason}") from error
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
+    try:
+        status = os.fstat(descriptor)
         private_keys.check_file(str(path), status.st_mode, status.st_uid, os.geteuid())
         _check_folder(path.parent)
-        secret = file.read(private_keys.FILE_LIMIT + 1)
+        secret = os.read(descriptor, private_keys.FILE_LIMIT + 1)
+    finally:
+        os.close(descriptor)
     if len(secret) > private_keys.FILE_LIMIT:
         raise CryptographicError(f"{path} has more than {private_keys.FILE_LIMIT} bytes: it is no key")
     return secret

@@ -281,10 +281,11 @@ def test_attempts_end_with_the_aggregators_own_reason(waits: list[float]) -> Non
     assert len(waits) == 1
 
 
-def test_time_ends_the_attempts(waits: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("headers", [{"Retry-After": "30"}, {}])
+def test_time_ends_the_attempts(waits: list[float], monkeypatch: pytest.MonkeyPatch, headers: dict[str, str]) -> None:
     seconds = iter(range(0, 10_000, 40))
-    monkeypatch.setattr(api_module.time, "monotonic", lambda: float(next(seconds)))
-    requests, transport = answering(httpx.Response(503, headers={"Retry-After": "30"}))
+    monkeypatch.setattr(api_module, "time", SimpleNamespace(monotonic=lambda: float(next(seconds))))
+    requests, transport = answering(httpx.Response(503, headers=headers))
     with connect(transport, attempts=1000, total_seconds=100.0) as api, pytest.raises(Unavailable):
         api.put("x", b"1")
     assert 1 <= len(requests) <= 3
@@ -321,7 +322,7 @@ def test_a_compressed_answer_is_refused_packed() -> None:
 
 def test_an_answer_that_drips_is_not_read_for_ever(waits: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    monkeypatch.setattr(api_module.time, "monotonic", lambda: now)
+    monkeypatch.setattr(api_module, "time", SimpleNamespace(monotonic=lambda: now))
 
     class Dripping(httpx.SyncByteStream):
         def __iter__(self) -> Iterator[bytes]:

@@ -133,7 +133,7 @@ def test_what_is_no_file_of_its_own_is_refused(path: Path) -> None:
         keyfile.read(path.with_name("fifo"))
     with pytest.raises(CryptographicError, match="no regular file"):
         keyfile.read(path.parent)
-    with pytest.raises(CryptographicError, match="there is no key at .*enrol first"):
+    with pytest.raises(CryptographicError, match=r"there is no key at .*enrol first"):
         keyfile.read(path.with_name("absent"))
 
 

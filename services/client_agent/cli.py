@@ -1,0 +1,272 @@
+"""The command line of an agent: `fgpr-agent`, or `python -m client_agent.cli`."""
+
+import json
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import stamina.instrumentation
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from client_agent import enrolment, intake, membership, predict, published_prior
+from client_agent.events import Event, Kind, one_line
+from client_agent.local_data import Columns
+from client_agent.participate import participate
+from client_agent.published_prior import PublishedPrior
+from fgpr.errors import EncodingError, FgprError
+from fgpr.gp.model import Prior
+from fgpr.secagg.history import Floors
+from fgpr.ticket import Ticket
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+prior_app = typer.Typer(help="The prior that the federation has learned.", no_args_is_help=True)
+app.add_typer(prior_app, name="prior")
+
+Home = Annotated[
+    Path,
+    typer.Option(
+        "--home", envvar="FGPR_HOME", help="Folder of this client's keys and journal.", show_default="~/.fgpr"
+    ),
+]
+Data = Annotated[Path, typer.Option("--data", help="Your rows: CSV with a header row, or C-MAPSS text; .gz too.")]
+Unit = Annotated[int | None, typer.Option("--unit", help="Take the rows of this unit only.")]
+Target = Annotated[
+    str | None, typer.Option("--target", help="Column of the target, where yours has another name than the model's.")
+]
+
+_DEFAULT_HOME = Path.home() / ".fgpr"
+
+
+@app.callback()
+def agent() -> None:
+    """The agent of one client of a federation: it trains on your data, which never leave this machine."""
+    # Retries would be reported on standard output, which may be a CSV file.
+    stamina.instrumentation.set_on_retry_hooks([])
+
+
+@app.command()
+def enrol(
+    ticket: Annotated[
+        str,
+        typer.Option("--ticket", help="The ticket itself, @FILE, or - for standard input (others may see the first)."),
+    ],
+    home: Home = _DEFAULT_HOME,
+) -> None:
+    """Take up a ticket and become a member.
+
+    Makes the keys of this client in its home. If the answer gets lost, the same command asks for it again.
+    """
+    with _told():
+        receipt = enrolment.enrol(home, _ticket(ticket))
+        _say(
+            f"enrolled as {receipt.client}, a {receipt.role} of {receipt.federation}; keep {home} safe and to yourself"
+        )
+
+
+@app.command()
+def run(
+    data: Data,
+    home: Home = _DEFAULT_HOME,
+    unit: Unit = None,
+    target: Target = None,
+    rounds: Annotated[int | None, typer.Option("--rounds", min=1, help="End after that many rounds.")] = None,
+    min_cohort: Annotated[
+        int, typer.Option("--min-cohort", min=3, help="Fewest contributions that may be opened together.")
+    ] = Floors.min_cohort,
+    gamma: Annotated[
+        float, typer.Option("--gamma", min=0.0, max=1.0, help="Least share of clients that a plan takes for corrupt.")
+    ] = Floors.gamma,
+    accept_carries: Annotated[
+        int, typer.Option("--accept-carries", min=0, help="Rounds in a row that may start from the same theta.")
+    ] = Floors.carries,
+) -> None:
+    """Take part in rounds until it is stopped.
+
+    The data file is read anew for each round. Columns are matched to the model by name. The agent may be stopped and
+    killed at any time: start it again, and it goes on where it was.
+    """
+    floors = Floors(gamma=gamma, min_cohort=min_cohort, carries=accept_carries)
+    revoked = []
+
+    def show(event: Event) -> None:
+        if event.kind is Kind.REVOKED:
+            revoked.append(event)
+        _say(f"{event.at:%Y-%m-%d %H:%M:%S}  {f'round {event.round}: ' if event.round else ''}{event.text}")
+
+    # As from the keyboard: a process that is number 1 of a container would not end by itself.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with _told(), membership.connect(home) as api:
+        try:
+            participate(
+                home,
+                lambda: intake.read_columns(data, unit),
+                api=api,
+                rounds=rounds,
+                floors=floors,
+                target=target,
+                on_event=show,
+            )
+        except KeyboardInterrupt:
+            _say("stopped; start it again to go on")
+    if revoked:
+        raise typer.Exit(1)
+
+
+@prior_app.command("show")
+def show_prior(
+    home: Home = _DEFAULT_HOME,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Fetch the newest prior, verify it against the audit log, and show it."""
+    with _told():
+        published = _published(home)
+        if as_json:
+            typer.echo(json.dumps(_as_json(published), indent=2))
+        else:
+            _say(_title(published))
+            Console().print(_table(published.record.prior()))
+
+
+@app.command("predict")
+def predict_rows(
+    data: Data,
+    at: Annotated[str, typer.Option("--at", help="Where to predict: a FILE with the features, or START:STOP:STEP.")],
+    out: Annotated[Path, typer.Option("--out", help="CSV file to write, - for standard output.")],
+    home: Home = _DEFAULT_HOME,
+    unit: Unit = None,
+    target: Target = None,
+) -> None:
+    """Predict for one device from its own rows.
+
+    The newest prior is conditioned on the rows. The CSV has the features, mean, sd_latent, sd_observation, lower_95 and
+    upper_95 (the band of a new measurement), in the model's units. Without a net, the prior that was fetched last is
+    used.
+    """
+    points = None if Path(at).exists() else _points(at)
+    with _told():
+        prior = _published(home).record.prior()
+        own = intake.read_columns(data, unit)
+        inputs: Columns = intake.read_columns(Path(at)) if points is None else predict.grid(prior.spec, *points)
+        text = predict.to_csv(predict.predict(prior, own, inputs, target))
+        if str(out) == "-":
+            typer.echo(text, nl=False)
+        else:
+            out.write_text(text, encoding="utf-8")
+
+
+@app.command()
+def leave(
+    home: Home = _DEFAULT_HOME,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Leave the federation for good.
+
+    This client can then take part and fetch priors no more. What it contributed to rounds that are closed cannot be
+    taken back.
+    """
+    with _told():
+        known = membership.load(home)
+        if not yes:
+            typer.confirm(f"leave {known.federation} as {known.client}, for good?", abort=True)
+        with membership.connect(home) as api:
+            enrolment.leave(home, api)
+        _say(f"{known.client} left {known.federation}; {home} may be removed")
+
+
+def _published(home: Path) -> PublishedPrior:
+    # Few attempts: without a net the kept prior serves as well.
+    with membership.connect(home, attempts=2) as api:
+        published = published_prior.fetch(home, api)
+    if not published.fresh:
+        typer.echo(
+            f"the aggregator cannot be reached: using prior {published.record.version}, fetched before", err=True
+        )
+    return published
+
+
+def _title(published: PublishedPrior) -> str:
+    record = published.record
+    opened = f", from {record.opened.clients} clients" if record.opened is not None else ""
+    where = f"leaf {published.index} of the audit log"
+    return f"prior {record.version} of {record.federation} ({record.reason}{opened}), {where}"
+
+
+def _table(prior: Prior) -> Table:
+    table = Table("hyper-parameter", "value", "unit")
+    for name, value in zip(prior.spec.theta_names, np.exp(prior.theta).tolist(), strict=True):
+        table.add_row(name, f"{value:.6g}", _units(prior)[name])
+    return table
+
+
+def _units(prior: Prior) -> dict[str, str]:
+    spec = prior.spec
+    scaled = "sd of the target" if spec.target.scaling == "standardise" else spec.target.unit
+    units = [scaled, scaled, *(feature.unit for feature in spec.features)]
+    return dict(zip(spec.theta_names, units, strict=True))
+
+
+def _as_json(published: PublishedPrior) -> dict[str, object]:
+    record, prior = published.record, published.record.prior()
+    return {
+        "federation": record.federation,
+        "version": record.version,
+        "theta_version": record.theta_version,
+        "reason": record.reason,
+        "round": record.round,
+        "clients": None if record.opened is None else record.opened.clients,
+        "kernel": prior.spec.kernel,
+        "target": prior.spec.target.name,
+        "hyperparameters": dict(zip(prior.spec.theta_names, np.exp(prior.theta).tolist(), strict=True)),
+        "theta": list(record.theta),
+        "leaf": published.index,
+        "fresh": published.fresh,
+    }
+
+
+def _ticket(given: str) -> Ticket:
+    text = given
+    if given == "-":
+        text = sys.stdin.read()
+    elif given.startswith("@"):
+        text = Path(given[1:]).read_text(encoding="utf-8")
+    try:
+        return Ticket.from_text(text)
+    except EncodingError as error:
+        raise EncodingError(f"this is no ticket: {error}. Was it copied whole?") from error
+
+
+def _points(at: str) -> tuple[float, float, float]:
+    try:
+        start, stop, step = map(float, at.split(":"))
+    except ValueError:
+        raise typer.BadParameter(f"{at!r} is no file and no START:STOP:STEP", param_hint="--at") from None
+    return start, stop, step
+
+
+def _say(text: str) -> None:
+    typer.echo(one_line(text))
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Whatever is raised on purpose ends the command with one line and exit code 1."""
+    try:
+        yield
+    except (FgprError, OSError, UnicodeDecodeError) as error:
+        typer.echo(one_line(f"fgpr-agent: {error}"), err=True)
+        raise typer.Exit(1) from None
+
+
+if __name__ == "__main__":
+    app()

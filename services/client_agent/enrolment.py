@@ -1,0 +1,83 @@
+"""Taking up a ticket, and leaving."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from client_agent import identity, keyfile, lock, membership, opening_keys
+from client_agent.api import Api
+from client_agent.federation_client import Connection, FederationClient
+from client_agent.membership import Membership
+from client_agent.opening_keys import OpeningKeys
+from fgpr import signatures
+from fgpr.errors import LocalProtocolError, RemoteProtocolError
+from fgpr.message import Signed
+from fgpr.rest import EnrolmentReceipt, EnrolmentRequest
+from fgpr.secagg.messages import OpeningKey
+from fgpr.ticket import Ticket
+
+Connect = Callable[[str, str, Ed25519PrivateKey], Connection]
+"""From origin, federation and identity key to a connection."""
+
+
+def enrol(home: Path, ticket: Ticket, connect: Connect = Api) -> EnrolmentReceipt:
+    """Take up a ticket with a new identity in `home`.
+
+    The keys are on disk before the aggregator hears of them: where the answer was lost, the same ticket in the same
+    home gets it again.
+
+    Raises:
+        LocalProtocolError: the home is enrolled already, or an agent uses it.
+        RequestError: the aggregator refuses the ticket.
+        RemoteProtocolError: the receipt is another party's.
+        CryptographicError: a key cannot be written or read.
+    """
+    keyfile.make_folder(home)
+    with lock.held(home / lock.HOME_LOCK):
+        if (home / membership.FILE_NAME).exists():
+            known = membership.load(home)
+            raise LocalProtocolError(
+                f"{home} is enrolled as {known.client} in {known.federation} already; name another home"
+            )
+        key = identity.load(home) if (home / identity.FILE_NAME).exists() else identity.create(home)
+        request = EnrolmentRequest(
+            federation=ticket.federation,
+            client=ticket.client,
+            secret=ticket.secret,
+            identity_key=signatures.public_bytes(key),
+            opening_key=None if ticket.role == "reader" else _first_opening_key(home, ticket, key),
+        )
+        connection = connect(ticket.origin, ticket.federation, key)
+        try:
+            receipt = FederationClient(connection, ticket.federation).enrol(request)
+        finally:
+            if isinstance(connection, Api):
+                connection.close()
+        named = (receipt.federation, receipt.client, receipt.role)
+        if named != (ticket.federation, ticket.client, ticket.role):
+            raise RemoteProtocolError(f"the receipt names {named}, the ticket another party; report this")
+        membership.save(home, Membership.from_ticket(ticket))
+    return receipt
+
+
+def leave(home: Path, connection: Connection) -> Membership:
+    """Leave the federation for good; the home stays as it is.
+
+    Raises:
+        LocalProtocolError: the home is enrolled nowhere.
+        RequestError: the aggregator refuses.
+    """
+    known = membership.load(home)
+    FederationClient(connection, known.federation).leave(known.client)
+    return known
+
+
+def _first_opening_key(home: Path, ticket: Ticket, identity_key: Ed25519PrivateKey) -> Signed[OpeningKey]:
+    keys = OpeningKeys(home)
+    private = keys.get(1)
+    if private is None:
+        private = X25519PrivateKey.generate()
+        keys.add(1, private)
+    return opening_keys.signed(identity_key, ticket.federation, ticket.client, 1, private)

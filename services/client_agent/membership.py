@@ -1,0 +1,82 @@
+"""Whose agent this is: what a ticket told, kept in the agent's home."""
+
+from pathlib import Path
+from typing import Self
+
+from client_agent import durable_file, identity
+from client_agent.api import Api
+from fgpr.errors import EncodingError, LocalProtocolError
+from fgpr.message import Message, Name, PublicKey
+from fgpr.secagg.checked_plan import Anchors
+from fgpr.ticket import Role, Ticket
+
+FILE_NAME = "membership.json"
+
+
+class Membership(Message):
+    """One party in one federation.
+
+    Attributes:
+        origin: the aggregator's address.
+        federation: the federation.
+        client: this party's id.
+        role: "client" or "reader".
+        service_key: signs plans, cohorts, priors and checkpoints, 32 bytes.
+        roster_key: signs rosters, 32 bytes.
+    """
+
+    origin: str
+    federation: Name
+    client: Name
+    role: Role
+    service_key: PublicKey
+    roster_key: PublicKey
+
+    @classmethod
+    def from_ticket(cls, ticket: Ticket) -> Self:
+        """All of a ticket but its secret and its time."""
+        return cls(
+            origin=ticket.origin,
+            federation=ticket.federation,
+            client=ticket.client,
+            role=ticket.role,
+            service_key=ticket.service_key,
+            roster_key=ticket.roster_key,
+        )
+
+    def anchors(self) -> Anchors:
+        """What plans are checked against."""
+        return Anchors(self.federation, self.service_key, self.roster_key)
+
+
+def load(home: Path) -> Membership:
+    """The membership in `home`.
+
+    Raises:
+        LocalProtocolError: there is none.
+        EncodingError: the file is damaged.
+    """
+    path = home / FILE_NAME
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise LocalProtocolError(f"{home} is enrolled nowhere: enrol with a ticket first, or name the home") from None
+    try:
+        return Membership.decode(raw)
+    except EncodingError as error:
+        raise EncodingError(f"{path} is damaged ({error}): restore it from a backup") from error
+
+
+def save(home: Path, membership: Membership) -> None:
+    """Write the membership, once.
+
+    Raises:
+        LocalProtocolError: there is one already.
+    """
+    durable_file.write_once(home / FILE_NAME, membership.encode())
+
+
+def connect(home: Path, attempts: int = 6) -> Api:
+    """A connection to the aggregator with the identity in `home`; raises as `load` and `identity.load` do."""
+    membership = load(home)
+    return Api(membership.origin, membership.federation, identity.load(home), attempts=attempts)

@@ -1,0 +1,99 @@
+"""The newest prior, verified against the audit log before anything is predicted with it; kept for times without a net.
+
+What is checked: the service key's signature, the checkpoint's, that the log continues the one that was kept, that the
+prior's leaf is in it and says the same, and that versions never fall.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from client_agent import durable_file, membership
+from client_agent.federation_client import Connection, FederationClient
+from client_agent.membership import Membership
+from client_agent.trail import Trail
+from fgpr import merkle
+from fgpr.auditlog import entries
+from fgpr.auditlog.entries import PriorPublished
+from fgpr.errors import EncodingError, Unavailable, VerificationError
+from fgpr.federated.publication import PriorRecord
+from fgpr.rest import PriorView
+
+FILE_NAME = "prior.json"
+
+
+@dataclass(frozen=True)
+class PublishedPrior:
+    """A verified prior.
+
+    Attributes:
+        record: what the aggregator signed.
+        index: the place of its leaf in the audit log.
+        fresh: the aggregator showed it just now; else it is the one that was kept.
+    """
+
+    record: PriorRecord
+    index: int
+    fresh: bool
+
+
+def fetch(home: Path, connection: Connection) -> PublishedPrior:
+    """The newest prior of the federation in `home`, or the kept one where the aggregator cannot be reached.
+
+    Raises:
+        VerificationError: a check fails; the prior must not be used.
+        Unavailable: no answer, and no prior was kept.
+        RequestError: the aggregator refuses.
+        LocalProtocolError: the home is enrolled nowhere.
+    """
+    known = membership.load(home)
+    kept = _kept(home, known)
+    client = FederationClient(connection, known.federation)
+    try:
+        view = client.prior()
+        _check_signed(view, known)
+        _check_logged(view, client, Trail(home, client, known.service_key))
+    except Unavailable:
+        if kept is None:
+            raise
+        return PublishedPrior(kept.prior.message, kept.index, fresh=False)
+    _check_successor(view, kept)
+    durable_file.replace(home / FILE_NAME, view.encode())
+    return PublishedPrior(view.prior.message, view.index, fresh=True)
+
+
+def _kept(home: Path, known: Membership) -> PriorView | None:
+    path = home / FILE_NAME
+    try:
+        view = PriorView.decode(path.read_bytes())
+        _check_signed(view, known)
+    except FileNotFoundError:
+        return None
+    except (EncodingError, VerificationError) as error:
+        raise VerificationError(f"{path} is damaged ({error}): remove it, it is fetched again") from error
+    return view
+
+
+def _check_signed(view: PriorView, known: Membership) -> None:
+    view.prior.verify(known.service_key)
+    if view.prior.message.federation != known.federation:
+        raise VerificationError(f"the prior is of federation {view.prior.message.federation}, not {known.federation}")
+
+
+def _check_logged(view: PriorView, client: FederationClient, trail: Trail) -> None:
+    newest = trail.newest()
+    trail.follow(newest)
+    leaf = entries.decode(view.leaf)
+    if not isinstance(leaf, PriorPublished) or leaf.prior != view.prior:
+        raise VerificationError(f"leaf {view.index} of the log does not hold prior {view.prior.message.version}")
+    proof = client.inclusion(view.index, newest.size)
+    merkle.verify_inclusion(merkle.leaf_hash(view.leaf), view.index, newest.size, proof, newest.root)
+
+
+def _check_successor(view: PriorView, kept: PriorView | None) -> None:
+    if kept is None:
+        return
+    old, new = kept.prior.message, view.prior.message
+    if new.version < old.version:
+        raise VerificationError(f"the newest prior has version {new.version}, version {old.version} was seen before")
+    if new.version == old.version and new != old:
+        raise VerificationError(f"prior {new.version} had another content when it was seen before; report this")

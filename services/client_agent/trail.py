@@ -1,0 +1,121 @@
+"""The audit log as one agent sees it: its checkpoints form one line, and the last one is kept on disk.
+
+A log that once was longer, or held something else, shows at the next look, however late that is.
+"""
+
+from pathlib import Path
+
+from client_agent import durable_file, lock
+from client_agent.federation_client import FederationClient
+from fgpr import merkle
+from fgpr.auditlog import checkpoint
+from fgpr.errors import EncodingError, RemoteProtocolError, VerificationError
+from fgpr.secagg.member import LogSpan
+from fgpr.secagg.messages import LogPosition
+
+FILE_NAME = "checkpoint.json"
+LOCK_NAME = "checkpoint.lock"
+
+MOST_LEAVES = 100_000
+"""Most leaves that a member reads between a plan and its cohort; a round has a few."""
+
+
+class Trail:
+    """The log of one aggregator.
+
+    Args:
+        home: where the last checkpoint is kept; two processes may share it.
+        client: asks the aggregator.
+        service_key: signs the checkpoints, 32 bytes.
+    """
+
+    def __init__(self, home: Path, client: FederationClient, service_key: bytes) -> None:
+        self._path = home / FILE_NAME
+        self._lock = home / LOCK_NAME
+        self._client = client
+        self._service_key = service_key
+        self._last_proof: tuple[int, int, merkle.Proof] = (0, 0, ())
+
+    def kept(self) -> LogPosition | None:
+        """The last checkpoint that was kept.
+
+        Raises:
+            EncodingError: the file is damaged.
+        """
+        try:
+            return LogPosition.decode(self._path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except EncodingError as error:
+            raise EncodingError(f"{self._path} is damaged ({error}): restore it from a backup") from error
+
+    def newest(self) -> LogPosition:
+        """The newest checkpoint that the aggregator shows; its signature holds, nothing else is checked.
+
+        Raises:
+            VerificationError: the signature does not hold, or it is another log's.
+            EncodingError: not a checkpoint.
+        """
+        name = checkpoint.name_of(self._service_key)
+        shown = checkpoint.open_note(self._client.checkpoint(), name, self._service_key)
+        if shown.origin != name:
+            raise VerificationError(f"the checkpoint is of log {shown.origin!r}, not of {name!r}")
+        return LogPosition(size=shown.size, root=shown.root)
+
+    def proof(self, old: LogPosition | None, new: LogPosition) -> merkle.Proof:
+        """A consistency proof as the aggregator gives it; empty where none is needed or none can exist."""
+        if old is None or not 0 < old.size < new.size:
+            return ()
+        if self._last_proof[:2] != (old.size, new.size):
+            self._last_proof = (old.size, new.size, self._client.consistency(old.size, new.size))
+        return self._last_proof[2]
+
+    def follow(self, position: LogPosition) -> None:
+        """Check a checkpoint against the kept one, and keep the later of the two.
+
+        Raises:
+            VerificationError: neither log continues the other.
+        """
+        while True:
+            kept = self.kept()
+            old, new = (kept, position) if kept is None or kept.size <= position.size else (position, kept)
+            self.verify(old, new)
+            with lock.held(self._lock, wait=True):
+                # Another process may have kept a later one meanwhile: then that one is compared, too.
+                if self.kept() == kept:
+                    if new != kept:
+                        durable_file.replace(self._path, new.encode())
+                    return
+
+    def verify(self, old: LogPosition | None, new: LogPosition) -> None:
+        """Check that the log of `new` begins with that of `old`.
+
+        Raises:
+            VerificationError: it does not.
+        """
+        if old is not None:
+            merkle.verify_consistency(old.size, old.root, new.size, new.root, self.proof(old, new))
+
+    def span(self, start: LogPosition, end: LogPosition, kept: LogPosition | None) -> LogSpan:
+        """The leaves between two checkpoints and the proof from the second to the kept one; the member checks them.
+
+        Raises:
+            RemoteProtocolError: the aggregator gives other leaves than were asked for, or there are too many.
+            EncodingError: the frontier does not have its form.
+        """
+        if end.size - start.size > MOST_LEAVES:
+            raise RemoteProtocolError(f"{end.size - start.size} leaves in one round; at most {MOST_LEAVES} are read")
+        position, last = start.size, max(start.size, end.size)
+        leaves: list[bytes] = []
+        frontier: merkle.Frontier | None = None
+        while frontier is None or position < last:
+            page = self._client.entries(position, last)
+            if (page.start, page.end) != (position, position + len(page.leaves)) or page.end > last:
+                raise RemoteProtocolError(f"leaves {page.start} to {page.end} of the log are not those asked for")
+            if frontier is None:
+                frontier = merkle.Frontier(position, page.frontier)
+            elif not page.leaves:
+                raise RemoteProtocolError(f"the log ends at leaf {position}, before the {last} that a checkpoint names")
+            leaves += page.leaves
+            position = page.end
+        return LogSpan(frontier, tuple(leaves), () if kept is None else self.proof(end, kept))
