@@ -139,7 +139,7 @@ def public_url(origin: str, path: str, query: str) -> str:
     """The URL that the client called; proxies may or may not have stripped the path prefix of `origin`."""
     origin = origin.rstrip("/")
     prefix = urlsplit(origin).path
-    if prefix and path.startswith(f"{prefix}/"):
+    if path.startswith(f"{prefix}/"):
         path = path.removeprefix(prefix)
     return f"{origin}{path}?{query}" if query else f"{origin}{path}"
 

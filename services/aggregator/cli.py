@@ -53,8 +53,11 @@ def migrate(database: Database = None, keys: Keys = None) -> None:
         settings = _settings(database, keys)
         KeyDirectory(settings.keys).ensure_service()
         context = main.create_context(settings)
-        schema.upgrade(context.database)
-        operator.start_log(context)
+        try:
+            schema.upgrade(context.database)
+            operator.start_log(context)
+        finally:
+            context.database.close()
         typer.echo(f"database {settings.database.split('@')[-1]} is ready; keys are in {settings.keys}")
 
 
@@ -68,7 +71,7 @@ def serve(
     """Serve the REST interface, and keep every deadline."""
     with _telling():
         host, _, port = listen.rpartition(":")
-        if not host or not port.isdecimal():
+        if not host or not port.isdecimal() or int(port) > 65_535:
             raise typer.BadParameter("--listen takes HOST:PORT, as in 127.0.0.1:8000")
         settings = _settings(database, keys, origin)
         logs.configure()
@@ -179,8 +182,8 @@ def _settings(database: str | None, keys: Path | None, origin: str | None = None
 @contextmanager
 def _context(database: str | None, keys: Path | None, origin: str | None = None) -> Iterator[Context]:
     context = main.create_context(_settings(database, keys, origin))
-    schema.check_schema(context.database)
     try:
+        schema.check_schema(context.database)
         yield context
     finally:
         context.database.close()
@@ -193,7 +196,7 @@ def _telling() -> Iterator[None]:
         yield
     except ValidationError as error:
         _fail("; ".join(str(fault["msg"]) for fault in error.errors()))
-    except (FgprError, OSError, tomllib.TOMLDecodeError) as error:
+    except (FgprError, OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         _fail(str(error))
 
 

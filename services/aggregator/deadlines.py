@@ -5,12 +5,17 @@ two finds nothing to do.
 """
 
 import threading
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 import structlog
 
 from aggregator.service import schedule
 from aggregator.service.context import Context
 from fgpr.errors import FgprError
+
+T = TypeVar("T")
 
 _log = structlog.get_logger(__name__)
 
@@ -28,7 +33,7 @@ class Deadlines:
         self._tick = tick
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="deadlines", daemon=True)
-        self._last_fault = ""
+        self._faults: dict[str, str] = {}
 
     def start(self) -> None:
         """Begin to look; what became due while no process ran is done at once."""
@@ -41,18 +46,26 @@ class Deadlines:
 
     def _run(self) -> None:
         while not self._stop.is_set():
-            try:
-                schedule.advance_all(self._context)
-                self._last_fault = ""
-            except FgprError as error:
-                self._say(type(error).__name__, str(error))
-            except Exception as error:
-                # Whatever fails now, the next deadline must still be kept.
-                self._say(type(error).__name__, "unforeseen")
+            for name in self._try("", partial(schedule.names, self._context)) or []:
+                # One federation that cannot go on must not keep the others from their deadlines.
+                self._try(name, partial(schedule.advance, self._context, name))
             self._stop.wait(self._tick)
 
-    def _say(self, error: str, reason: str) -> None:
+    def _try(self, federation: str, act: Callable[[], T]) -> T | None:
+        try:
+            done = act()
+        except FgprError as error:
+            self._say(federation, type(error).__name__, str(error))
+        except Exception as error:
+            # Whatever fails now, the next deadline must still be kept.
+            self._say(federation, type(error).__name__, "unforeseen")
+        else:
+            self._faults.pop(federation, None)
+            return done
+        return None
+
+    def _say(self, federation: str, error: str, reason: str) -> None:
         # A reason that lasts is said once, not four times a second.
-        if reason != self._last_fault:
-            self._last_fault = reason
-            _log.warning("deadlines", error=error, reason=reason)
+        if self._faults.get(federation) != reason:
+            self._faults[federation] = reason
+            _log.warning("deadlines", federation=federation, error=error, reason=reason)

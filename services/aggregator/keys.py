@@ -5,6 +5,7 @@ What a key file must look like is said once for both services in `fgpr.private_k
 """
 
 import os
+import secrets
 from functools import cache
 from pathlib import Path
 
@@ -51,32 +52,47 @@ class KeyDirectory:
         return self._ensure(f"roster-{federation}.pem")
 
     def _ensure(self, name: str) -> Ed25519PrivateKey:
-        return self._load(name) if (self._folder / name).exists() else self._create(name)
+        if not (self._folder / name).exists():
+            self._create(name)
+        return self._load(name)
 
-    def _create(self, name: str) -> Ed25519PrivateKey:
+    def _create(self, name: str) -> None:
         key = Ed25519PrivateKey.generate()
         path = self._folder / name
+        draft = path.with_name(f".{name}.{secrets.token_hex(8)}")
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-            with os.fdopen(os.open(path, flags, private_keys.FILE_MODE), "wb") as file:
-                file.write(private_keys.to_pem(key))
-                file.flush()
-                os.fsync(file.fileno())
+            try:
+                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+                with os.fdopen(os.open(draft, flags, private_keys.FILE_MODE), "wb") as file:
+                    file.write(private_keys.to_pem(key))
+                    file.flush()
+                    os.fsync(file.fileno())
+                # A link never replaces a file, and a crash leaves the whole key or none.
+                os.link(draft, path)
+            finally:
+                draft.unlink(missing_ok=True)
+            folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
         except FileExistsError:
-            raise CryptographicError(f"{path} exists already: a key is never overwritten; move it away first") from None
+            # Another process was first, and its key is whole.
+            return
         except OSError as error:
             raise CryptographicError(f"cannot write {path}: {error.strerror}") from error
-        return key
 
     def _read(self, name: str) -> Ed25519PrivateKey:
         path = self._folder / name
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
             raise CryptographicError(
                 f"cannot read {path}: {error.strerror}; `fgpr-aggregator migrate` and `federation create` make keys"
             ) from error
-        with os.fdopen(descriptor, "rb") as file:
-            status = os.fstat(file.fileno())
+        try:
+            status = os.fstat(descriptor)
             private_keys.check_file(str(path), status.st_mode, status.st_uid, os.geteuid())
-            return private_keys.from_pem(file.read(private_keys.FILE_LIMIT), str(path))
+            return private_keys.from_pem(os.read(descriptor, private_keys.FILE_LIMIT), str(path))
+        finally:
+            os.close(descriptor)

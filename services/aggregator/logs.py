@@ -13,7 +13,9 @@ FIELDS = frozenset(
 
 def configure() -> None:
     """Send this process's logs to stderr."""
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_NoTraceback("%(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
@@ -23,6 +25,13 @@ def configure() -> None:
         ],
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
+
+
+class _NoTraceback(logging.Formatter):
+    """Names the class of an exception only: its message and its frames may hold what a client sent."""
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - the name is logging's
+        return f"{ei[0].__name__}"
 
 
 def _only_allowed(_logger: Any, _method: str, event: Any) -> Any:

@@ -18,6 +18,8 @@ def _origin(text: str) -> str:
 def _database(url: str) -> str:
     if not url.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://")):
         raise ValueError("a database is sqlite:///PATH or postgresql://USER@HOST/NAME")
+    if url == "sqlite:///" or ":memory:" in url:
+        raise ValueError("a database in memory would be another one for each connection: name a file")
     return url.replace("postgresql://", "postgresql+psycopg://", 1)
 
 

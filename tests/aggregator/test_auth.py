@@ -12,7 +12,7 @@ import httpx
 import pytest
 from cryptography.exceptions import InvalidSignature as InvalidBytes
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from fastapi import Depends, FastAPI, Response
+from fastapi import Depends, FastAPI, Request, Response
 from http_message_signatures import ContentDigest, HTTPMessageSigner, MappingKeyResolver
 from http_message_signatures.algorithms import ED25519
 from hypothesis import given
@@ -501,6 +501,11 @@ def application(**state: Any) -> FastAPI:
     ) -> dict[str, Any]:
         return {"key_id": caller.key_id, "body": body.decode()}
 
+    @app.post("/v1/enrolments")
+    def enrol(request: Request, body: Annotated[bytes, Depends(auth.raw_body)]) -> str:
+        public_key = bytes.fromhex(json.loads(body)["key"])
+        return auth.signed_with(request, body, {signatures.key_id(public_key): public_key}.get).key_id
+
     @app.put("/v1/unsigned")
     def size(body: Annotated[bytes, Depends(auth.raw_body)]) -> Response:
         return Response(str(len(body)))
@@ -509,7 +514,7 @@ def application(**state: Any) -> FastAPI:
 
 
 def signed_headers(method: str, path: str, body: bytes) -> dict[str, str]:
-    sent = agent_sends(lambda api: api.put(path, body) if method == "PUT" else api.get(path))
+    sent = agent_sends(lambda api: api.get(path) if method == "GET" else getattr(api, method.lower())(path, body))
     names = ("content-type", "content-digest", "signature-input", "signature")
     return {name: sent.headers[name] for name in names if name in sent.headers}
 
@@ -520,6 +525,14 @@ def test_a_route_knows_its_caller_and_the_raw_body() -> None:
     assert answer.json() == {"key_id": KEY_ID, "body": BODY.decode()}
     answer = client.get("/v1/plain", headers=signed_headers("GET", "/v1/plain", b""))
     assert answer.json() == {"key_id": KEY_ID, "body": ""}
+
+
+def test_a_route_may_find_the_key_in_the_body() -> None:
+    client = TestClient(application())
+    for public_key, status in ((PUBLIC, 200), (bytes(32), 401)):
+        body = json.dumps({"key": public_key.hex()}).encode()
+        headers = signed_headers("POST", "/v1/enrolments", body)
+        assert client.post("/v1/enrolments", content=body, headers=headers).status_code == status
 
 
 def test_the_query_and_an_escaped_path_are_verified_as_sent() -> None:

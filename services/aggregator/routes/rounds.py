@@ -1,6 +1,7 @@
 """Rounds: see, contribute, fetch the cohort, open."""
 
 import time
+from contextlib import suppress
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -8,6 +9,8 @@ from fastapi import APIRouter, Query, Response
 from aggregator.auth import body_limit
 from aggregator.routes.wiring import Body, ContextDependency, Name, Number, SignedBy, WiringDependency, answer
 from aggregator.service import rounds, schedule
+from aggregator.service.context import Context
+from fgpr.errors import FgprError
 
 router = APIRouter(prefix="/federations/{federation}/rounds", tags=["rounds"])
 
@@ -58,7 +61,7 @@ def contribute(
 ) -> Response:
     """A client's one contribution; the same body again gets the same answer."""
     receipt = rounds.contribute(context, caller, federation, number, client, body)
-    schedule.advance(context, federation)
+    _advance(context, federation)
     return answer(receipt)
 
 
@@ -74,5 +77,11 @@ def open_(
 ) -> Response:
     """A member's opening; one that is no longer needed is acknowledged for its key."""
     receipt = rounds.answer(context, caller, federation, number, client, body)
-    schedule.advance(context, federation)
+    _advance(context, federation)
     return answer(receipt)
+
+
+def _advance(context: Context, federation: str) -> None:
+    # The body is stored: that the next transition must wait is no refusal of it. The deadlines try again and tell.
+    with suppress(FgprError):
+        schedule.advance(context, federation)

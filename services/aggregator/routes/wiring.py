@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import Depends, Path, Query, Request, Response
+from fastapi import Depends, HTTPException, Path, Query, Request, Response
 
 from aggregator.auth import raw_body, signed
 from aggregator.service import admission
@@ -55,17 +55,29 @@ def context_of(found: Annotated[Wiring, Depends(wiring)]) -> Context:
     return found.context
 
 
+def json_body(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> bytes:
+    """The raw body of a request that says it is JSON.
+
+    Raises:
+        HTTPException: 415, it says something else.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise HTTPException(415, headers={"Accept": "application/json"})
+    return body
+
+
 ContextDependency = Annotated[Context, Depends(context_of)]
 WiringDependency = Annotated[Wiring, Depends(wiring)]
 SignedBy = Annotated[Caller, Depends(signed)]
-Body = Annotated[bytes, Depends(raw_body)]
+Body = Annotated[bytes, Depends(json_body)]
 Name = Annotated[str, Path(pattern="^[a-z0-9-]{1,64}$")]
 Number = Annotated[int, Path(ge=0, le=2**31 - 1)]
 Index = Annotated[int, Query(ge=0, le=2**53)]
 
 
 def answer(message: Message, status: int = 200, cache: str = "no-store") -> Response:
-    """A message as the body of an answer: its canonical bytes."""
+    """A message as the body of an answer."""
     return Response(
-        message.encode(), status_code=status, media_type="application/json", headers={"Cache-Control": cache}
+        message.model_dump_json(), status_code=status, media_type="application/json", headers={"Cache-Control": cache}
     )

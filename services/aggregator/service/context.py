@@ -8,6 +8,7 @@ from typing import Protocol
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from aggregator.service.boxed_cohorts import BoxedCohorts
 from aggregator.storage.engine import Database
 from fgpr import signatures
 
@@ -52,6 +53,7 @@ class Context:
         clock: now, aware.
         random_bytes: the system's generator of secret bytes.
         bell: rung after each commit that changes a round.
+        boxed: closed cohorts, unpacked.
     """
 
     database: Database
@@ -60,6 +62,7 @@ class Context:
     clock: Callable[[], datetime]
     random_bytes: Callable[[int], bytes]
     bell: Bell = field(default_factory=Bell)
+    boxed: BoxedCohorts = field(default_factory=BoxedCohorts)
 
     def service_public(self) -> bytes:
         """The public half of the service key, 32 bytes."""

@@ -15,6 +15,7 @@ from fgpr.auditlog.entries import Enrolled, Revoked
 from fgpr.errors import Conflict, EncodingError, Forbidden, Unauthenticated, UnknownResource
 from fgpr.message import timestamp
 from fgpr.rest import EnrolmentReceipt, EnrolmentRequest
+from fgpr.secagg import envelope
 from fgpr.ticket import SECRET_BYTES, Role, Ticket, secret_hash
 
 TICKET_LIFE = timedelta(days=7)
@@ -148,6 +149,7 @@ def _check_opening_key(request: EnrolmentRequest, role: str) -> None:
         if named != (request.federation, request.client, 1):
             raise EncodingError("the first opening key names this federation and client and has serial 1")
         key.verify(request.identity_key)
+        envelope.check_key(key.message.key)
 
 
 def _receipt(connection: Connection, ticket: TicketRow, caller: Caller) -> EnrolmentReceipt:

@@ -1,5 +1,7 @@
 """Creating federations, and their rosters."""
 
+import hashlib
+
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from aggregator.service import audit
@@ -30,7 +32,8 @@ def create(context: Context, settings: Federation, roster_key: Ed25519PrivateKey
     prior = Signed[PriorRecord].make(context.keys.service(), record)
     with context.database.write() as connection:
         federations.create(connection, settings, signatures.public_bytes(roster_key), context.clock())
-        publish_prior(context, connection, PriorPublished(federation=settings.name, prior=prior))
+        digest = hashlib.sha256(settings.encode()).digest()
+        publish_prior(context, connection, PriorPublished(federation=settings.name, prior=prior, settings=digest))
 
 
 def publish_prior(context: Context, connection: Connection, leaf: PriorPublished) -> None:
@@ -80,6 +83,11 @@ def current_roster(
     federations.mark_roster(connection, name, stale=False)
     audit.record(context, connection, [RosterSigned(federation=name, roster=signed)])
     return signed
+
+
+def is_carried(record: PriorRecord) -> bool:
+    """Whether this prior carries an older theta, for which roster and seats must stay."""
+    return record.theta_version != record.version
 
 
 def roster(context: Context, federation: str, version: int) -> Signed[Roster]:

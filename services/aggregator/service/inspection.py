@@ -1,5 +1,6 @@
 """Holds a whole database against the audit log, and the log against a checkpoint kept outside."""
 
+import hashlib
 from dataclasses import dataclass
 
 from aggregator.service.context import Context
@@ -9,7 +10,6 @@ from fgpr import merkle
 from fgpr.auditlog import checkpoint
 from fgpr.auditlog.trail import Trail, verify_trail
 from fgpr.errors import VerificationError
-from fgpr.federated.federation import Federation
 from fgpr.message import Signed
 from fgpr.secagg.messages import Cohort, LogPosition
 
@@ -35,19 +35,27 @@ def verify_database(database: Database, anchors: Anchors) -> Trail:
     Raises:
         FgprError: the first thing that does not hold.
     """
+    try:
+        with database.read() as connection:
+            return _verify(connection, anchors)
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        # SQLite keeps values of any type in any column.
+        raise VerificationError(f"a stored value does not have the form of its column: {error}") from error
+
+
+def _verify(connection: Connection, anchors: Anchors) -> Trail:
     name = checkpoint.name_of(anchors.service_key)
     kept = checkpoint.open_note(anchors.note, name, anchors.service_key)
-    with database.read() as connection:
-        frontier, note = log.read_head(connection)
-        leaves = log.read_leaves(connection, 0, frontier.size)
-        trail = verify_trail(
-            leaves, LogPosition(size=kept.size, root=kept.root), anchors.service_key, anchors.roster_keys
-        )
-        _check_tree(connection, leaves, frontier)
-        head = checkpoint.open_note(note, name, anchors.service_key)
-        _require((head.size, head.root) == (frontier.size, frontier.root()), "the head is not the newest checkpoint")
-        for federation in federations.names(connection):
-            _check_documents(connection, federation, trail)
+    frontier, note = log.read_head(connection)
+    leaves = log.read_leaves(connection, 0, frontier.size)
+    trail = verify_trail(leaves, LogPosition(size=kept.size, root=kept.root), anchors.service_key, anchors.roster_keys)
+    _check_tree(connection, leaves, frontier)
+    head = checkpoint.open_note(note, name, anchors.service_key)
+    _require((head.size, head.root) == (frontier.size, frontier.root()), "the head is not the newest checkpoint")
+    names = federations.names(connection)
+    _require(set(names) == set(trail.settings), "the federations are not the logged ones")
+    for federation in names:
+        _check_documents(connection, federation, trail, anchors)
     return trail
 
 
@@ -57,11 +65,24 @@ def _check_tree(connection: Connection, leaves: list[bytes], frontier: merkle.Fr
     for level in range(tree.size.bit_length()):
         for index in range(tree.size >> level):
             _require(node(level, index) == tree.node(level, index), f"node {index} of level {level} was changed")
+    nodes = sum(tree.size >> level for level in range(tree.size.bit_length()))
+    _require(documents.count_log(connection) == (tree.size, nodes, 1), "leaves, nodes or heads stand outside the log")
 
 
-def _check_documents(connection: Connection, federation: str, trail: Trail) -> None:
+def _check_documents(connection: Connection, federation: str, trail: Trail, anchors: Anchors) -> None:
     # Bytes, not values: two spellings of a number can be the same value.
     stored = documents.read(connection, federation)
+    _require(
+        hashlib.sha256(stored.settings).digest() == trail.settings[federation],
+        f"the settings of {federation} are not those that it was created with",
+    )
+    _require(stored.roster_key == anchors.roster_keys[federation], f"the roster key of {federation} was changed")
+    logged_clients = {
+        client: (key, trail.roles[name, client], (name, client) in trail.revoked)
+        for (name, client), key in trail.enrolled.items()
+        if name == federation
+    }
+    _require(stored.clients == logged_clients, f"the clients of {federation} are not the logged ones")
     logged_rosters = {v: roster.encode() for (name, v), roster in trail.rosters.items() if name == federation}
     _require(stored.rosters == logged_rosters, f"the rosters of {federation} are not the logged ones")
     logged = {version: prior for (name, version), prior in trail.priors.items() if name == federation}
@@ -77,11 +98,6 @@ def _check_documents(connection: Connection, federation: str, trail: Trail) -> N
         if name == federation
     }
     _require(stored.rounds == logged_rounds, f"the rounds of {federation} are not the logged ones")
-    spec = Federation.decode(stored.settings).model
-    _require(
-        0 in logged and logged[0][0].message.spec == spec,
-        f"the model of {federation} is not the one that its first prior was signed with",
-    )
 
 
 def _bytes(signed: Signed[Cohort] | None) -> bytes | None:

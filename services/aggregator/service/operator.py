@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from aggregator.service import audit, rounds
 from aggregator.service.context import Context
 from aggregator.storage import federations, log
@@ -45,3 +47,18 @@ def show_round(context: Context, federation: str, number: int) -> dict[str, Any]
             "plan": row.plan.to_json(),
             "cohort": None if row.cohort is None else row.cohort.to_json(),
         }
+
+
+def published(context: Context, federation: str, number: int) -> tuple[np.ndarray, list[str]]:
+    """The theta that a round published, shape [L], and the clients of its cohort.
+
+    Raises:
+        UnknownResource: the round published nothing.
+    """
+    with context.database.read() as connection:
+        row = stored.read(connection, federation, number)
+        for prior, _ in federations.read_priors(connection, federation):
+            record = prior.message
+            if record.round == number and record.opened is not None and row.cohort is not None:
+                return record.vector(), sorted(row.cohort.message.clients())
+    raise UnknownResource(f"round {number} of {federation} published nothing")

@@ -9,12 +9,12 @@ from aggregator.storage import clients, federations, rounds
 from aggregator.storage.clients import ClientRow
 from aggregator.storage.engine import Connection
 from aggregator.storage.rounds import ContributionRow, RoundRow
-from fgpr import canonical, merkle
+from fgpr import canonical
 from fgpr.errors import Conflict, Forbidden, TooLate, UnknownResource
 from fgpr.message import Signed, timestamp
 from fgpr.rest import AbortedRound, Receipt, RoundList, RoundSummary, RoundView
 from fgpr.secagg import opening
-from fgpr.secagg.messages import Cohort, CohortEntry, CohortView, Contribution, Opening
+from fgpr.secagg.messages import Cohort, CohortView, Contribution, Opening
 from fgpr.secagg.roster import Roster
 from fgpr.secagg.stages import Stage
 
@@ -36,9 +36,7 @@ def view(context: Context, caller: Caller, federation: str) -> RoundView:
 def state(context: Context, federation: str) -> str:
     """The token that changes with the view; cheap enough to ask again and again."""
     with context.database.read() as connection:
-        last = rounds.read_last(connection, federation)
-        open_ends = rounds.read_in_stage(connection, federation, [Stage.ABORTED])
-        return _state(last, open_ends)
+        return _state(connection, federation)
 
 
 def listing(context: Context, caller: Caller, federation: str, before: int | None, limit: int) -> RoundList:
@@ -130,9 +128,9 @@ def cohort(context: Context, caller: Caller, federation: str, number: int) -> Co
             raise UnknownResource(f"round {number} has no cohort: it is in stage {row.stage.value}")
         if row.stage is not Stage.OPENING:
             raise _too_late(connection, row, "openings")
-        counted = row.cohort.message.clients()
-        stored = rounds.read_contributions(connection, federation, number)
-    entries = tuple(_entry(line, seat) for line in stored if line.client in counted)
+        entries = context.boxed.entries(
+            row.cohort.message, seat, lambda: rounds.read_contributions(connection, federation, number)
+        )
     return CohortView(cohort=row.cohort, entries=entries)
 
 
@@ -209,22 +207,15 @@ def _too_late(connection: Connection, row: RoundRow, what: str) -> TooLate:
     )
 
 
-def _entry(line: ContributionRow, seat: int) -> CohortEntry:
-    boxes = [canonical.from_text(text) for text in canonical.parse(line.boxes or b"[]")]
-    tree = merkle.Tree([merkle.leaf_hash(box) for box in boxes])
-    path = merkle.inclusion_proof(seat - 1, len(boxes), tree.node)
-    return CohortEntry(header=line.header, box=boxes[seat - 1], path=path)
-
-
 def _view(context: Context, connection: Connection, federation: str) -> RoundView:
     last = rounds.read_last(connection, federation)
-    open_ends = rounds.read_in_stage(connection, federation, [Stage.ABORTED])
+    open_ends = rounds.read_unsettled(connection, federation)
     prior, _ = federations.read_prior(connection, federation)
     return RoundView(
         federation=federation,
         round=0 if last is None else last.number,
         stage=None if last is None else last.stage,
-        state=_state(last, open_ends),
+        state=_state(connection, federation),
         plan=None if last is None else last.plan,
         cohort=None if last is None else last.cohort,
         reason=None if last is None else last.reason,
@@ -236,7 +227,6 @@ def _view(context: Context, connection: Connection, federation: str) -> RoundVie
     )
 
 
-def _state(last: RoundRow | None, open_ends: list[RoundRow]) -> str:
-    if last is None:
-        return "0"
-    return ".".join([str(last.number), last.stage.value, *(str(row.number) for row in open_ends)])
+def _state(connection: Connection, federation: str) -> str:
+    number, stage, unsettled = rounds.read_position(connection, federation)
+    return ".".join(map(str, [number, stage or "none", *unsettled]))

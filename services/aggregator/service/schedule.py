@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from aggregator.service import audit, publishing
 from aggregator.service.context import Context
-from aggregator.service.federations import current_roster
+from aggregator.service.federations import current_roster, is_carried
 from aggregator.storage import clients, federations, rounds
 from aggregator.storage.engine import Connection
 from aggregator.storage.federations import FederationRow
@@ -22,18 +22,23 @@ from fgpr.secagg.planning import plan_round
 from fgpr.secagg.stages import RUNNING, Event, Stage
 
 
-def advance_all(context: Context) -> None:
-    """Do what is due in every federation."""
+def names(context: Context) -> list[str]:
+    """Every federation's name."""
     with context.database.read() as connection:
-        names = federations.names(connection)
-    for name in names:
-        advance(context, name)
+        return federations.names(connection)
 
 
 def advance(context: Context, federation: str) -> None:
-    """Do what is due in one federation, transition by transition, until nothing is."""
+    """Do what is due in one federation, transition by transition, until nothing is.
+
+    Raises:
+        CommitteeError, CapacityError: the next round is due and no safe one exists for these clients and rules; what
+            was due before it is done.
+    """
     while _step(context, federation):
         context.bell.ring()
+        context.database.note_erasure()
+    context.database.purge()
 
 
 def open_by_hand(context: Context, federation: str) -> int:
@@ -65,7 +70,7 @@ def _step(context: Context, federation: str) -> bool:
 
 def _act(context: Context, connection: Connection, row: FederationRow) -> bool:
     name, now = row.settings.name, context.clock()
-    for aborted in rounds.read_in_stage(connection, name, [Stage.ABORTED]):
+    for aborted in rounds.read_unsettled(connection, name):
         if len(publishing.void_openings(connection, aborted)) >= aborted.plan.message.threshold:
             publishing.settle_void(context, connection, aborted)
             return True
@@ -88,7 +93,7 @@ def _act(context: Context, connection: Connection, row: FederationRow) -> bool:
 
 def _due(context: Context, connection: Connection, federation: str) -> bool:
     row, now = federations.read(connection, federation), context.clock()
-    for aborted in rounds.read_in_stage(connection, federation, [Stage.ABORTED]):
+    for aborted in rounds.read_unsettled(connection, federation):
         if len(publishing.void_openings(connection, aborted)) >= aborted.plan.message.threshold:
             return True
     last = rounds.read_last(connection, federation)
@@ -148,15 +153,24 @@ def _may_open(connection: Connection, row: FederationRow, last: RoundRow | None,
             return False
     if schedule.max and rounds.count_published(connection, row.settings.name) >= schedule.max:
         return False
-    admitted = clients.read_admitted(connection, row.settings.name)
-    return sum(client.revoked_at is None for client in admitted) >= schedule.min_clients
+    return len(_available(connection, row.settings.name)) >= schedule.min_clients
+
+
+def _available(connection: Connection, name: str) -> set[str]:
+    """Clients that the next round could invite: while a theta is carried, those of its roster only."""
+    active = {client.client for client in clients.read_admitted(connection, name) if client.revoked_at is None}
+    prior, _ = federations.read_prior(connection, name)
+    roster = federations.read_roster(connection, name)
+    if roster is None or not is_carried(prior.message):
+        return active
+    return active & set(roster.message.active())
 
 
 def _open(context: Context, connection: Connection, row: FederationRow, last: RoundRow | None) -> int:
     name, settings, now = row.settings.name, row.settings, context.clock()
     prior, _ = federations.read_prior(connection, name)
     record = prior.message
-    roster = current_roster(context, connection, row, keep=record.theta_version != record.version)
+    roster = current_roster(context, connection, row, keep=is_carried(record))
     if roster is None:
         raise CommitteeError(f"federation {name} has no clients; invite some")
     contribute_until = now + timedelta(seconds=settings.rounds.contribute_seconds)

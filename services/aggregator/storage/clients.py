@@ -100,7 +100,11 @@ def revoke(connection: Connection, federation: str, client: str, now: datetime) 
 
 
 def add_opening_key(connection: Connection, key: Signed[OpeningKey]) -> None:
-    """Write an opening key unless that serial is known; the first one of a serial stands."""
+    """Write an opening key unless that serial is known; the first one of a serial stands.
+
+    Raises:
+        Conflict: the same key was used before. Standing in two seats it would make every client refuse the plan.
+    """
     message = key.message
     known = (
         select(func.count())
@@ -116,9 +120,13 @@ def add_opening_key(connection: Connection, key: Signed[OpeningKey]) -> None:
             "federation": message.federation,
             "client": message.client,
             "serial": message.serial,
+            "public_key": message.key,
             "document": key.encode(),
         }
-        connection.execute(insert(opening_keys).values(values))
+        try:
+            connection.execute(insert(opening_keys).values(values))
+        except IntegrityError as error:
+            raise Conflict(f"{message.client}'s opening key was used before: make a fresh one") from error
 
 
 def read_opening_keys(connection: Connection, federation: str) -> dict[str, Signed[OpeningKey]]:

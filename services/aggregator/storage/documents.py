@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
-from aggregator.storage.tables import federations, priors, rosters, rounds
+from aggregator.storage.tables import clients, federations, log_head, log_leaves, log_nodes, priors, rosters, rounds
 
 
 @dataclass(frozen=True)
@@ -13,12 +13,16 @@ class Documents:
 
     Attributes:
         settings: its settings.
+        roster_key: public half of its roster key, 32 bytes.
+        clients: identity key, role and whether it is revoked, by party.
         rosters: documents by version.
         priors: documents and the indices of their leaves, by version.
         rounds: plan, cohort and empty cohort, by number.
     """
 
     settings: bytes
+    roster_key: bytes
+    clients: dict[str, tuple[bytes, str, bool]]
     rosters: dict[int, bytes]
     priors: dict[int, tuple[bytes, int]]
     rounds: dict[int, tuple[bytes, bytes | None, bytes | None]]
@@ -26,7 +30,14 @@ class Documents:
 
 def read(connection: Connection, federation: str) -> Documents:
     """Every document of a federation."""
-    settings = connection.execute(select(federations.c.settings).where(federations.c.name == federation))
+    row = connection.execute(
+        select(federations.c.settings, federations.c.roster_key).where(federations.c.name == federation)
+    ).one()
+    client_rows = connection.execute(
+        select(clients.c.client, clients.c.identity_key, clients.c.role, clients.c.revoked_at).where(
+            clients.c.federation == federation
+        )
+    )
     roster_rows = connection.execute(
         select(rosters.c.version, rosters.c.document).where(rosters.c.federation == federation)
     )
@@ -39,8 +50,19 @@ def read(connection: Connection, federation: str) -> Documents:
         )
     )
     return Documents(
-        settings=settings.scalar_one(),
+        settings=row.settings,
+        roster_key=row.roster_key,
+        clients={line.client: (line.identity_key, line.role, line.revoked_at is not None) for line in client_rows},
         rosters={row.version: row.document for row in roster_rows},
         priors={row.version: (row.document, row.leaf) for row in prior_rows},
         rounds={row.number: (row.plan, row.cohort, row.empty_cohort) for row in round_rows},
+    )
+
+
+def count_log(connection: Connection) -> tuple[int, int, int]:
+    """How many leaves, nodes and heads of the audit log are stored, wherever they belong."""
+    return (
+        connection.execute(select(func.count()).select_from(log_leaves)).scalar_one(),
+        connection.execute(select(func.count()).select_from(log_nodes)).scalar_one(),
+        connection.execute(select(func.count()).select_from(log_head)).scalar_one(),
     )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -12,6 +13,10 @@ from fgpr.federated.federation import Federation
 from fgpr.federated.publication import PriorRecord
 from fgpr.message import Signed
 from fgpr.secagg.roster import Roster
+
+# Every contribution and opening is checked against its roster. Documents never change.
+_roster = lru_cache(maxsize=64)(Signed[Roster].decode)
+_settings = lru_cache(maxsize=64)(Federation.decode)
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ def read(connection: Connection, name: str, *, lock: bool = False) -> Federation
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:
         raise UnknownResource(f"there is no federation {name!r} here")
-    return FederationRow(Federation.decode(row.settings), row.roster_key, row.roster_stale)
+    return FederationRow(_settings(row.settings), row.roster_key, row.roster_stale)
 
 
 def names(connection: Connection) -> list[str]:
@@ -87,7 +92,7 @@ def read_roster(connection: Connection, name: str, version: int | None = None) -
         else query.where(rosters.c.version == version)
     )
     document = connection.execute(query).scalar_one_or_none()
-    return None if document is None else Signed[Roster].decode(document)
+    return None if document is None else _roster(document)
 
 
 def add_prior(connection: Connection, prior: Signed[PriorRecord], leaf: int) -> None:
@@ -125,3 +130,9 @@ def read_prior(connection: Connection, name: str, version: int | None = None) ->
     if row is None:
         raise UnknownResource(f"federation {name} has no prior {'yet' if version is None else version}")
     return Signed[PriorRecord].decode(row.document), row.leaf
+
+
+def read_priors(connection: Connection, name: str) -> list[tuple[Signed[PriorRecord], int]]:
+    """Every prior with the index of its leaf, oldest first."""
+    query = select(priors.c.document, priors.c.leaf).where(priors.c.federation == name).order_by(priors.c.version)
+    return [(Signed[PriorRecord].decode(row.document), row.leaf) for row in connection.execute(query)]

@@ -77,9 +77,9 @@ def node_reader(connection: Connection) -> merkle.Node:
 
     def node(level: int, index: int) -> bytes:
         query = select(log_nodes.c.hash).where(log_nodes.c.level == level, log_nodes.c.index == index)
-        found = connection.execute(query).scalar_one_or_none()
+        found: bytes | None = connection.execute(query).scalar_one_or_none()
         if found is None:
             raise UnknownResource(f"the audit log has no complete node {index} of level {level}")
-        return bytes(found)
+        return found
 
     return node

@@ -1,8 +1,9 @@
 """Rows of rounds, their contributions and openings."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 
 from sqlalchemy import Connection, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -12,6 +13,14 @@ from fgpr.errors import Unavailable, UnknownResource
 from fgpr.message import Signed
 from fgpr.secagg.messages import Cohort, Header, Opening, Plan
 from fgpr.secagg.stages import Stage
+
+MOST_UNSETTLED = 16
+"""Aborted rounds that are kept open for void proofs; without clients a federation aborts round after round."""
+
+
+# Every request of a round reads its plan, which holds a signed key a seat. Documents never change.
+_plan = lru_cache(maxsize=64)(Signed[Plan].decode)
+_cohort = lru_cache(maxsize=64)(Signed[Cohort].decode)
 
 
 @dataclass(frozen=True)
@@ -37,8 +46,8 @@ class ContributionRow:
     client: str
     body_digest: bytes
     header: Signed[Header]
-    masked: bytes | None
-    boxes: bytes | None
+    masked: bytes | None = field(repr=False)
+    boxes: bytes | None = field(repr=False)
 
 
 def add(connection: Connection, plan: Signed[Plan], contribute_until: datetime, open_until: datetime) -> None:
@@ -111,6 +120,20 @@ def read_in_stage(connection: Connection, federation: str, stages: Iterable[Stag
         rounds.c.federation == federation, rounds.c.stage.in_([stage.value for stage in stages])
     )
     return [_round(row) for row in connection.execute(query.order_by(rounds.c.number))]
+
+
+def read_unsettled(connection: Connection, federation: str) -> list[RoundRow]:
+    """The newest aborted rounds of the present prior, oldest first, at most MOST_UNSETTLED."""
+    query = _unsettled(select(rounds), federation)
+    return [_round(row) for row in connection.execute(query)][::-1]
+
+
+def read_position(connection: Connection, federation: str) -> tuple[int, str | None, list[int]]:
+    """Number and stage of the newest round, 0 and None before the first, and numbers of `read_unsettled`."""
+    newest = select(rounds.c.number, rounds.c.stage).where(rounds.c.federation == federation)
+    last = connection.execute(newest.order_by(rounds.c.number.desc()).limit(1)).one_or_none()
+    unsettled = list(connection.execute(_unsettled(select(rounds.c.number), federation)).scalars())
+    return (0, None, unsettled) if last is None else (last.number, last.stage, unsettled[::-1])
 
 
 def add_contribution(connection: Connection, federation: str, number: int, row: ContributionRow) -> None:
@@ -204,6 +227,19 @@ def count_published(connection: Connection, federation: str) -> int:
     return connection.execute(query).scalar_one()
 
 
+def _unsettled(query, federation: str):  # type: ignore[no-untyped-def]
+    # Each published or carried round begins a new prior; void proofs of older ones serve nobody.
+    begun = (
+        select(func.coalesce(func.max(rounds.c.number), 0))
+        .where(rounds.c.federation == federation, rounds.c.stage.in_([Stage.PUBLISHED.value, Stage.CARRIED.value]))
+        .scalar_subquery()
+    )
+    aborted = query.where(
+        rounds.c.federation == federation, rounds.c.stage == Stage.ABORTED.value, rounds.c.number > begun
+    )
+    return aborted.order_by(rounds.c.number.desc()).limit(MOST_UNSETTLED)
+
+
 def _contributions(federation: str, number: int):  # type: ignore[no-untyped-def]
     return select(
         contributions.c.client,
@@ -229,9 +265,9 @@ def _round(row) -> RoundRow:  # type: ignore[no-untyped-def]
         federation=row.federation,
         number=row.number,
         stage=Stage(row.stage),
-        plan=Signed[Plan].decode(row.plan),
-        cohort=None if row.cohort is None else Signed[Cohort].decode(row.cohort),
-        empty_cohort=None if row.empty_cohort is None else Signed[Cohort].decode(row.empty_cohort),
+        plan=_plan(row.plan),
+        cohort=None if row.cohort is None else _cohort(row.cohort),
+        empty_cohort=None if row.empty_cohort is None else _cohort(row.empty_cohort),
         contribute_until=row.contribute_until,
         open_until=row.open_until,
         ended_at=row.ended_at,

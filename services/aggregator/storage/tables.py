@@ -23,6 +23,7 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    UniqueConstraint,
 )
 
 from fgpr.errors import EncodingError
@@ -97,8 +98,10 @@ opening_keys = Table(
     Column("federation", String(64), primary_key=True),
     Column("client", String(64), primary_key=True),
     Column("serial", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("public_key", LargeBinary, nullable=False),
     Column("document", LargeBinary, nullable=False),  # Signed[OpeningKey]
     ForeignKeyConstraint(["federation", "client"], ["clients.federation", "clients.client"]),
+    UniqueConstraint("federation", "public_key"),
 )
 
 nonces = Table(

@@ -1,0 +1,22 @@
+"""Aggregators behind real sockets."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.aggregator import Aggregator, database_url, served
+
+
+@pytest.fixture
+def aggregator(tmp_path: Path) -> Iterator[Aggregator]:
+    """One that does what is due when a request or the test asks for it."""
+    with served(tmp_path, keeps_deadlines=False, url=database_url()) as made:
+        yield made
+
+
+@pytest.fixture
+def keeping(tmp_path: Path) -> Iterator[Aggregator]:
+    """One with its own thread that keeps deadlines."""
+    with served(tmp_path, url=database_url()) as made:
+        yield made

@@ -1,0 +1,82 @@
+import httpx
+import pytest
+
+from fgpr import merkle
+from fgpr.errors import UnknownResource
+from fgpr.rest import LogProof
+from support.aggregator import Aggregator
+from support.party import Party, refusal
+
+
+@pytest.fixture
+def parties(aggregator: Aggregator) -> list[Party]:
+    """A whole published round and one that was aborted."""
+    made = aggregator.enrol(4)
+    aggregator.advance()
+    for party in made:
+        party.contribute()
+    for party in made:
+        party.open()
+    aggregator.pass_contributing()
+    return made
+
+
+def roots(leaves: list[bytes]) -> list[bytes]:
+    hashes = [merkle.leaf_hash(leaf) for leaf in leaves]
+    return [merkle.root(hashes[:size]) for size in range(len(hashes) + 1)]
+
+
+def inclusion(party: Party, index: int, size: int) -> tuple[bytes, ...]:
+    return LogProof.decode(party.api.get_public("/v1/log/inclusion", {"index": index, "size": size})).hashes
+
+
+def test_every_proof_holds_over_a_whole_run(aggregator: Aggregator, parties: list[Party]) -> None:
+    party, leaves = parties[0], aggregator.raw_leaves()
+    now, expected = party.checkpoint(), roots(leaves)
+    assert (now.size, now.root) == (len(leaves), expected[-1])
+    assert party.entries(0, 1000).leaves == tuple(leaves)
+    with httpx.Client(base_url=party.ticket.origin) as client:
+        # Through the bare interface: one request for each pair.
+        for size in range(1, len(leaves) + 1):
+            for index in range(size):
+                got = client.get("/v1/log/inclusion", params={"index": index, "size": size})
+                proof = LogProof.decode(got.content).hashes
+                merkle.verify_inclusion(merkle.leaf_hash(leaves[index]), index, size, proof, expected[size])
+        for new in range(len(leaves) + 1):
+            for old in range(new + 1):
+                got = client.get("/v1/log/consistency", params={"old": old, "new": new})
+                proof = LogProof.decode(got.content).hashes
+                merkle.verify_consistency(old, expected[old], new, expected[new], proof)
+
+
+def test_entries_begin_with_a_frontier(aggregator: Aggregator, parties: list[Party]) -> None:
+    party, leaves = parties[0], aggregator.raw_leaves()
+    expected = roots(leaves)
+    for start in range(len(leaves) + 1):
+        got = party.entries(start, len(leaves))
+        frontier = merkle.Frontier(start, got.frontier)
+        assert frontier.root() == expected[start]
+        for leaf in got.leaves:
+            frontier, _ = frontier.append(merkle.leaf_hash(leaf))
+        assert frontier.root() == expected[-1]
+    assert (got.start, got.end, got.leaves) == (len(leaves), len(leaves), ())
+    assert party.entries(3, 1).leaves == ()
+
+
+def test_what_the_log_does_not_have(aggregator: Aggregator, parties: list[Party]) -> None:
+    party, size = parties[0], len(aggregator.raw_leaves())
+    for act in (
+        lambda: inclusion(party, 0, size + 1),
+        lambda: inclusion(party, size, size),
+        lambda: inclusion(party, 0, 0),
+        lambda: party.consistency(0, size + 1),
+        lambda: party.consistency(2, 1),
+        lambda: party.entries(size + 1, size + 2),
+        lambda: party.consistency(0, 2**53),
+    ):
+        assert refusal(party, UnknownResource, act)["status"] == 404
+
+
+def test_the_log_is_read_without_a_signature(parties: list[Party]) -> None:
+    answer = httpx.get(f"{parties[0].ticket.origin}/v1/log/entries?start=0&end=1")
+    assert answer.status_code == 200

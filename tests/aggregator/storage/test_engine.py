@@ -1,0 +1,161 @@
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from aggregator.storage.engine import Database
+from fgpr.errors import Unavailable
+from support.aggregator import together
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    made = Database(f"sqlite:///{tmp_path / 'x.db'}")
+    with made.write() as connection:
+        connection.execute(text("CREATE TABLE counter (id INTEGER PRIMARY KEY, value INTEGER, secret BLOB)"))
+        connection.execute(text("INSERT INTO counter VALUES (1, 0, NULL)"))
+    yield made
+    made.close()
+
+
+def value(database: Database) -> int:
+    with database.read() as connection:
+        return int(connection.execute(text("SELECT value FROM counter")).scalar_one())
+
+
+def test_no_update_is_lost(database: Database) -> None:
+    def add() -> None:
+        for _ in range(25):
+            with database.write() as connection:
+                now = connection.execute(text("SELECT value FROM counter")).scalar_one()
+                connection.execute(text("UPDATE counter SET value = :value"), {"value": now + 1})
+
+    assert together([add] * 8) == [None] * 8
+    assert value(database) == 200
+
+
+@pytest.mark.parametrize(
+    ("pragma", "expected"),
+    [
+        ("journal_mode", "wal"),
+        ("synchronous", 2),
+        ("foreign_keys", 1),
+        ("secure_delete", 1),
+        ("busy_timeout", 15_000),
+    ],
+)
+def test_every_connection_is_set_up(database: Database, pragma: str, expected: object) -> None:
+    with database.read() as one, database.read() as another:
+        for connection in (one, another):
+            assert connection.exec_driver_sql(f"PRAGMA {pragma}").scalar_one() == expected
+
+
+def test_a_failed_transaction_leaves_nothing(database: Database) -> None:
+    def fail() -> None:
+        with database.write() as connection:
+            connection.execute(text("UPDATE counter SET value = 7"))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert value(database) == 0
+    # Nothing is locked.
+    with database.write() as connection:
+        connection.execute(text("UPDATE counter SET value = 8"))
+    assert value(database) == 8
+
+
+def test_a_reader_sees_one_moment(database: Database) -> None:
+    with database.read() as reader:
+        assert reader.execute(text("SELECT value FROM counter")).scalar_one() == 0
+        with database.write() as writer:
+            writer.execute(text("UPDATE counter SET value = 5"))
+        assert reader.execute(text("SELECT value FROM counter")).scalar_one() == 0
+    assert value(database) == 5
+
+
+def test_what_the_database_cannot_do_is_unavailable(database: Database, tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match="OperationalError"), database.read() as connection:
+        connection.execute(text("SELECT * FROM nothing"))
+    nowhere = Database(f"sqlite:///{tmp_path / 'no' / 'folder' / 'x.db'}")
+    with pytest.raises(Unavailable, match="does not answer"), nowhere.read():
+        pass
+    locked = Database(database.url)
+    with locked.read() as connection:
+        connection.exec_driver_sql("PRAGMA busy_timeout=20")
+    with database.write(), pytest.raises(Unavailable, match="does not answer"), locked.write():
+        pass
+    locked.close()
+
+
+def test_more_threads_than_connections(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database.engine.pool, "_timeout", 0.05)
+    held, release = threading.Semaphore(0), threading.Event()
+
+    def hold() -> None:
+        with database.read() as connection:
+            connection.execute(text("SELECT 1"))
+            held.release()
+            release.wait(30)
+
+    threads = [threading.Thread(target=hold, daemon=True) for _ in range(32 + 10)]
+    for thread in threads:
+        thread.start()
+    for _ in threads:
+        held.acquire()
+    with pytest.raises(Unavailable, match="in use"), database.read():
+        pass
+    release.set()
+    for thread in threads:
+        thread.join()
+    assert value(database) == 0
+
+
+def log_of(database: Database) -> Path:
+    return Path(database.url.removeprefix("sqlite:///") + "-wal")
+
+
+def test_a_purge_empties_the_write_ahead_log(database: Database) -> None:
+    secret = bytes(range(1, 200))
+    with database.write() as connection:
+        connection.execute(text("UPDATE counter SET secret = :secret"), {"secret": secret})
+    with database.write() as connection:
+        connection.execute(text("UPDATE counter SET secret = NULL"))
+    assert secret in log_of(database).read_bytes()
+    database.purge()
+    assert log_of(database).read_bytes() == b""
+    file = Path(database.url.removeprefix("sqlite:///"))
+    assert secret not in file.read_bytes()
+    # Without an erasure there is nothing to do; after one there is.
+    with database.write() as connection:
+        connection.execute(text("UPDATE counter SET value = 1"))
+    database.purge()
+    assert log_of(database).stat().st_size > 0
+    database.note_erasure()
+    database.purge()
+    assert log_of(database).stat().st_size == 0
+    assert value(database) == 1
+
+
+def test_a_purge_waits_for_no_reader_and_is_made_up_for(database: Database) -> None:
+    with database.read() as reader:
+        reader.execute(text("SELECT 1 FROM counter"))
+        with database.write() as connection:
+            connection.execute(text("UPDATE counter SET value = 2"))
+        database.purge()
+        assert log_of(database).stat().st_size > 0
+    database.purge()
+    assert log_of(database).stat().st_size == 0
+    with database.read() as connection:
+        # The connection that purged waits as long as the others again.
+        assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one() == 15_000
+
+
+def test_a_purge_without_a_database(tmp_path: Path) -> None:
+    nowhere = Database(f"sqlite:///{tmp_path / 'no' / 'folder' / 'x.db'}")
+    nowhere.purge()
+    with pytest.raises(sqlite3.OperationalError):
+        sqlite3.connect(tmp_path / "no" / "folder" / "x.db")

@@ -1,0 +1,64 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from alembic import op
+from sqlalchemy import inspect, text
+
+from aggregator.storage import migrate
+from aggregator.storage.engine import Database
+from fgpr.errors import LocalProtocolError
+from support.aggregator import together
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    made = Database(f"sqlite:///{tmp_path / 'x.db'}")
+    yield made
+    made.close()
+
+
+def test_a_schema_is_checked_exactly(database: Database) -> None:
+    with pytest.raises(LocalProtocolError, match="schema none"):
+        migrate.check_schema(database)
+    migrate.upgrade(database)
+    migrate.check_schema(database)
+    migrate.upgrade(database)
+    with database.write() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = 'from the future'"))
+    with pytest.raises(LocalProtocolError, match="schema from the future, this program needs 0001"):
+        migrate.check_schema(database)
+
+
+def test_processes_may_migrate_at_once(database: Database, tmp_path: Path) -> None:
+    databases = [Database(f"sqlite:///{tmp_path / 'x.db'}") for _ in range(4)]
+    assert together([lambda one=one: migrate.upgrade(one) for one in databases]) == [None] * 4
+    for one in databases:
+        migrate.check_schema(one)
+        one.close()
+    assert len(inspect(database.engine).get_table_names()) > 10
+
+
+def test_a_failed_step_leaves_the_old_schema(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    migrate.upgrade(database)
+    with database.write() as connection:
+        connection.execute(text("INSERT INTO log_head VALUES (1, 0, x'', 'note')"))
+    tables = inspect(database.engine).get_table_names()
+
+    dropped: list[str] = []
+    drop = op.drop_table
+
+    def drop_some(name: str, **rest: object) -> None:
+        dropped.append(name)
+        if len(dropped) == 5:
+            raise ZeroDivisionError
+        drop(name, **rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(op, "drop_table", drop_some)
+    with pytest.raises(ZeroDivisionError):
+        migrate.downgrade(database, "base")
+    assert len(dropped) == 5
+    migrate.check_schema(database)
+    assert inspect(database.engine).get_table_names() == tables
+    with database.read() as connection:
+        assert connection.execute(text("SELECT note FROM log_head")).scalar_one() == "note"

@@ -1,0 +1,215 @@
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from aggregator.cli import app
+from aggregator.keys import KeyDirectory
+from aggregator.settings import Settings
+from aggregator.storage.engine import Database
+from fgpr import signatures
+from fgpr.ticket import Ticket
+
+TOML = """
+name = "engines"
+
+[model]
+kernel = "rbf"
+features = [{ name = "cycle", unit = "1", lower = 0.0, upper = 300.0 }]
+target = { name = "T24", unit = "degR", scaling = "standardise" }
+
+[rounds]
+min_clients = 3
+"""
+
+
+class Cli:
+    """The command line with a database and keys of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.options = ["--database", f"sqlite:///{folder / 'x.db'}", "--keys", str(folder / "keys")]
+
+    def run(self, *arguments: str) -> Result:
+        return CliRunner().invoke(app, [*arguments, *self.options])
+
+    def done(self, *arguments: str) -> str:
+        result = self.run(*arguments)
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    def refused(self, *arguments: str) -> str:
+        result = self.run(*arguments)
+        assert result.exit_code == 1, result.output
+        assert isinstance(result.exception, SystemExit)
+        (line,) = result.stderr.strip().splitlines()
+        assert line.startswith("fgpr-aggregator: ")
+        return line.removeprefix("fgpr-aggregator: ")
+
+
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    for name in ("DATABASE", "KEYS", "ORIGIN"):
+        monkeypatch.delenv(f"FGPR_{name}", raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+    return Cli(tmp_path)
+
+
+@pytest.fixture
+def cli(empty: Cli) -> Cli:
+    """With the federation of the file above."""
+    assert "is ready" in empty.done("migrate")
+    (empty.folder / "f.toml").write_text(TOML, encoding="utf-8")
+    assert "federation engines is created" in empty.done("federation", "create", str(empty.folder / "f.toml"))
+    return empty
+
+
+def test_migrating_twice_changes_nothing(empty: Cli) -> None:
+    empty.done("migrate")
+    service = KeyDirectory(empty.folder / "keys").service()
+    empty.done("migrate")
+    assert signatures.public_bytes(KeyDirectory(empty.folder / "keys").service()) == signatures.public_bytes(service)
+
+
+def test_before_the_first_migration_each_command_says_what_to_run(empty: Cli) -> None:
+    for arguments in (
+        ("invite", "--federation", "engines", "bench"),
+        ("revoke", "--federation", "engines", "bench"),
+        ("round", "list", "--federation", "engines"),
+        ("round", "open", "--federation", "engines"),
+        ("serve", "--listen", "127.0.0.1:0"),
+    ):
+        assert "run `fgpr-aggregator migrate`" in empty.refused(*arguments)
+
+
+def test_a_ticket_carries_what_its_holder_must_trust(cli: Cli) -> None:
+    text = cli.done("invite", "--federation", "engines", "bench-1", "--origin", "https://fgpr.example/base/")
+    ticket = Ticket.from_text(text)
+    keys = KeyDirectory(cli.folder / "keys")
+    assert (ticket.origin, ticket.client, ticket.role) == ("https://fgpr.example/base", "bench-1", "client")
+    assert ticket.service_key == signatures.public_bytes(keys.service())
+    assert ticket.roster_key == signatures.public_bytes(keys.roster("engines"))
+    reader = Ticket.from_text(cli.done("invite", "--federation", "engines", "bench-2", "--reader", "--days", "1"))
+    assert reader.role == "reader"
+    assert reader.secret != ticket.secret
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("invite", "--federation", "nowhere", "bench"), "no federation 'nowhere'"),
+        (("invite", "--federation", "engines", "Bench 1"), "pattern"),
+        (("revoke", "--federation", "engines", "bench"), "no client bench"),
+        (("round", "open", "--federation", "engines"), "no clients; invite some"),
+        (("round", "open", "--federation", "nowhere"), "no federation 'nowhere'"),
+        (("round", "list", "--federation", "nowhere"), "no federation 'nowhere'"),
+        (("round", "show", "--federation", "engines", "7"), "no round 7"),
+        (("federation", "create", "missing.toml"), "missing.toml"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(cli: Cli, arguments: tuple[str, ...], reason: str) -> None:
+    assert reason in cli.refused(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (TOML.encode(), "already"),
+        (b"name = ", "Invalid value"),
+        (b"\xff\xfe", "utf-8"),
+        (b"name = 'x'", "model"),
+        (TOML.replace('"rbf"', '"cubic"').encode(), "cubic"),
+        (TOML.replace('"engines"', '"En gines"').encode(), "name"),
+        (TOML.replace("300.0", "nan").encode(), ""),
+        (TOML.replace("300.0", "-1.0").encode(), "not below"),
+        ((TOML + "\n[aggregation]\ngamma = 1.5\n").encode(), "gamma"),
+        ((TOML + "\n[aggregation]\nunknown = 1\n").encode(), "unknown"),
+        ((TOML + "\n[aggregation]\nwhen = 2031-03-09\n").encode(), ""),
+    ],
+)
+def test_federation_files_that_are_none(cli: Cli, content: bytes, reason: str) -> None:
+    path = cli.folder / "other.toml"
+    path.write_bytes(content)
+    assert reason in cli.refused("federation", "create", str(path))
+
+
+def test_rounds_are_listed(cli: Cli) -> None:
+    assert json.loads(cli.done("round", "list", "--federation", "engines", "--json")) == []
+    assert "invited" in cli.done("round", "list", "--federation", "engines")
+
+
+def test_a_database_that_is_none(empty: Cli) -> None:
+    for url in ("mysql://db", "sqlite:///:memory:"):
+        result = CliRunner().invoke(app, ["migrate", "--database", url, "--keys", str(empty.folder / "keys")])
+        assert result.exit_code == 1
+        assert "database" in result.stderr
+        assert "Traceback" not in result.output
+    result = CliRunner().invoke(
+        app, ["migrate", "--database", f"sqlite:///{empty.folder}/no/x.db", "--keys", str(empty.folder / "keys")]
+    )
+    assert result.exit_code == 1
+    assert "does not answer" in result.stderr
+
+
+@pytest.mark.parametrize("listen", ["8000", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536"])
+def test_addresses_to_listen_on(cli: Cli, listen: str) -> None:
+    result = cli.run("serve", "--listen", listen)
+    assert result.exit_code == 2
+    assert "HOST:PORT" in result.stderr
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_serving(cli: Cli) -> None:
+    port = free_port()
+    command = [sys.executable, "-W", "error", "-m", "aggregator.cli", "serve", "--listen", f"127.0.0.1:{port}"]
+    environment = os.environ | {"FGPR_ORIGIN": f"http://127.0.0.1:{port}"}
+    with subprocess.Popen([*command, *cli.options], env=environment, stderr=subprocess.PIPE) as process:
+        try:
+            end = time.monotonic() + 60
+            while True:
+                try:
+                    answer = httpx.get(f"http://127.0.0.1:{port}/v1/log/checkpoint")
+                    break
+                except httpx.TransportError:
+                    assert process.poll() is None
+                    assert time.monotonic() < end
+                    time.sleep(0.05)
+            assert answer.status_code == 200
+            assert answer.json()["note"].startswith("fgpr-log/")
+            assert "server" not in answer.headers
+        finally:
+            process.terminate()
+            _, told = process.communicate(timeout=30)
+    assert process.returncode in (0, -15)
+    assert b"Traceback" not in told
+
+
+def test_four_processes_that_migrate_an_empty_database_at_once(empty: Cli) -> None:
+    command = [sys.executable, "-W", "error", "-m", "aggregator.cli", "migrate", *empty.options]
+    processes = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=empty.folder) for _ in range(4)
+    ]
+    for process in processes:
+        out, told = process.communicate(timeout=120)
+        assert (process.returncode, told) == (0, b"")
+        assert b"is ready" in out
+    settings = Settings(database=empty.options[1])
+    database = Database(settings.database)
+    with database.read() as connection:
+        assert connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalars().all() == ["0001"]
+        assert connection.exec_driver_sql("SELECT id, size FROM log_head").all() == [(1, 0)]
+    database.close()
+    assert [path.name for path in (empty.folder / "keys").iterdir()] == ["service.pem"]

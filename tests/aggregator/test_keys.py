@@ -1,0 +1,110 @@
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from aggregator.keys import KeyDirectory
+from fgpr import signatures
+from fgpr.errors import CryptographicError
+from fgpr.private_keys import to_pem
+from support.aggregator import together
+
+
+def public(key: object) -> bytes:
+    assert isinstance(key, Ed25519PrivateKey)
+    return signatures.public_bytes(key)
+
+
+def test_keys_are_made_once_and_stay(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "keys"
+    keys = KeyDirectory(folder)
+    service, roster, other = keys.ensure_service(), keys.ensure_roster("engines"), keys.ensure_roster("benches")
+    assert len({public(service), public(roster), public(other)}) == 3
+    again = KeyDirectory(folder)
+    assert public(again.ensure_service()) == public(again.service()) == public(service)
+    assert public(again.ensure_roster("engines")) == public(again.roster("engines")) == public(roster)
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "roster-benches.pem",
+        "roster-engines.pem",
+        "service.pem",
+    ]
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    for path in folder.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert path.read_bytes().startswith(b"-----BEGIN PRIVATE KEY-----\n")
+
+
+def test_processes_that_start_at_once_agree_on_one_key(tmp_path: Path) -> None:
+    keys = [KeyDirectory(tmp_path / "keys") for _ in range(16)]
+    made = together([directory.ensure_service for directory in keys])
+    assert len({public(key) for key in made}) == 1
+    assert [path.name for path in (tmp_path / "keys").iterdir()] == ["service.pem"]
+
+
+def test_a_missing_key_is_not_made_in_passing(tmp_path: Path) -> None:
+    keys = KeyDirectory(tmp_path / "keys")
+    with pytest.raises(CryptographicError, match="fgpr-aggregator migrate"):
+        keys.service()
+    with pytest.raises(CryptographicError, match="federation create"):
+        keys.roster("engines")
+    assert list((tmp_path / "keys").iterdir()) == []
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o777])
+def test_a_key_that_others_can_touch(tmp_path: Path, mode: int) -> None:
+    KeyDirectory(tmp_path / "keys").ensure_service()
+    (tmp_path / "keys" / "service.pem").chmod(mode)
+    with pytest.raises(CryptographicError, match="chmod 600"):
+        KeyDirectory(tmp_path / "keys").service()
+    with pytest.raises(CryptographicError, match="chmod 600"):
+        KeyDirectory(tmp_path / "keys").ensure_service()
+
+
+def test_a_folder_that_others_can_write_in(tmp_path: Path) -> None:
+    KeyDirectory(tmp_path / "keys")
+    (tmp_path / "keys").chmod(0o770)
+    with pytest.raises(CryptographicError, match="chmod 700"):
+        KeyDirectory(tmp_path / "keys")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_key_of_another_user(tmp_path: Path) -> None:
+    KeyDirectory(tmp_path / "keys").ensure_service()
+    os.chown(tmp_path / "keys" / "service.pem", 65534, 65534)
+    with pytest.raises(CryptographicError, match="belongs to uid 65534"):
+        KeyDirectory(tmp_path / "keys").service()
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    keys = KeyDirectory(tmp_path / "keys")
+    elsewhere = tmp_path / "elsewhere.pem"
+    elsewhere.write_bytes(to_pem(Ed25519PrivateKey.generate()))
+    elsewhere.chmod(0o600)
+    (tmp_path / "keys" / "service.pem").symlink_to(elsewhere)
+    with pytest.raises(CryptographicError, match="cannot read"):
+        keys.service()
+
+
+def test_what_is_no_key_is_kept_and_refused(tmp_path: Path) -> None:
+    keys = KeyDirectory(tmp_path / "keys")
+    path = tmp_path / "keys" / "service.pem"
+    path.write_bytes(b"half a k")
+    path.chmod(0o600)
+    with pytest.raises(CryptographicError, match="restore it from a backup") as raised:
+        keys.ensure_service()
+    assert "half" not in str(raised.value)
+    assert path.read_bytes() == b"half a k"
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(CryptographicError):
+        keys.service()
+
+
+def test_a_place_that_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text("")
+    with pytest.raises(CryptographicError, match="cannot use"):
+        KeyDirectory(tmp_path / "keys")
+    with pytest.raises(CryptographicError, match="cannot use"):
+        KeyDirectory(tmp_path / "keys" / "below")

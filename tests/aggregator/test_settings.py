@@ -1,0 +1,73 @@
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from aggregator.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No variables of the machine that the tests run on."""
+    for name in ("DATABASE", "KEYS", "ORIGIN", "TICK_SECONDS", "WAITERS"):
+        monkeypatch.delenv(f"FGPR_{name}", raising=False)
+
+
+def test_defaults() -> None:
+    settings = Settings()
+    assert settings.database == "sqlite:///fgpr.db"
+    assert settings.keys == Path("keys")
+    assert settings.origin == "http://127.0.0.1:8000"
+
+
+def test_variables_stand_above_defaults_and_below_flags(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FGPR_DATABASE", "sqlite:////var/lib/fgpr/a.db")
+    monkeypatch.setenv("FGPR_ORIGIN", "https://fgpr.example/base/")
+    monkeypatch.setenv("FGPR_TICK_SECONDS", "2.5")
+    monkeypatch.setenv("FGPR_SOMETHING_ELSE", "x")
+    assert Settings().database == "sqlite:////var/lib/fgpr/a.db"
+    assert Settings().origin == "https://fgpr.example/base"
+    assert Settings().tick_seconds == 2.5
+    assert Settings(database="sqlite:///b.db").database == "sqlite:///b.db"
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("postgresql://fgpr@db/fgpr", "postgresql+psycopg://fgpr@db/fgpr"),
+        ("postgresql+psycopg://fgpr@db/fgpr", "postgresql+psycopg://fgpr@db/fgpr"),
+        ("sqlite:///relative.db", "sqlite:///relative.db"),
+    ],
+)
+def test_databases(given: str, used: str) -> None:
+    assert Settings(database=given).database == used
+
+
+@pytest.mark.parametrize(
+    "database", ["", "sqlite", "sqlite://", "sqlite:///", "sqlite:///:memory:", "mysql://db/fgpr", "fgpr.db"]
+)
+def test_databases_that_are_none(database: str) -> None:
+    with pytest.raises(ValidationError, match="database"):
+        Settings(database=database)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["", "fgpr.example", "ftp://fgpr.example", "https://", "https://h?x=1", "https://h#a", "http://[::1", "file:///x"],
+)
+def test_addresses_that_are_none(origin: str) -> None:
+    with pytest.raises(ValidationError):
+        Settings(origin=origin)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"tick_seconds": 0}, {"tick_seconds": 61}, {"tick_seconds": float("nan")}, {"waiters": 0}]
+)
+def test_numbers_outside_their_limits(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValidationError):
+        Settings(**wrong)
+
+
+def test_settings_do_not_change() -> None:
+    with pytest.raises(ValidationError):
+        Settings().origin = "http://elsewhere"  # type: ignore[misc]
