@@ -135,11 +135,13 @@ def upgrade() -> None:
         sa.Column("federation", sa.String(length=64), nullable=False),
         sa.Column("client", sa.String(length=64), nullable=False),
         sa.Column("serial", BIG, nullable=False),
+        sa.Column("public_key", sa.LargeBinary(), nullable=False),
         sa.Column("document", sa.LargeBinary(), nullable=False),
         sa.ForeignKeyConstraint(
             ["federation", "client"], ["clients.federation", "clients.client"], name="fk_opening_keys_clients"
         ),
         sa.PrimaryKeyConstraint("federation", "client", "serial", name="pk_opening_keys"),
+        sa.UniqueConstraint("federation", "public_key", name="uq_opening_keys_federation"),
     )
     op.create_table(
         "openings",
