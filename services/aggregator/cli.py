@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 import uvicorn
 from pydantic import ValidationError
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -153,12 +154,20 @@ def round_list(
         if as_json:
             _print_json([line.to_json() for line in lines])
             return
-        table = Table("round", "stage", "prior", "invited", "contributed", "cohort", "openings", "ended", "reason")
+        table = Table(box=box.SIMPLE, pad_edge=False)
+        for heading in ("round", "stage", "prior", "uploads", "openings", "ended (UTC)"):
+            table.add_column(heading, no_wrap=True)
+        table.add_column("reason", ratio=1)
         for line in lines:
-            openings = f"{line.openings} of {line.threshold}"
-            ended, reason = line.ended_at or "", line.reason or ""
-            numbers = (line.prior_version, line.invited, line.contributions, "" if line.cohort is None else line.cohort)
-            table.add_row(str(line.round), line.stage.value, *map(str, numbers), openings, ended, reason)
+            table.add_row(
+                str(line.round),
+                line.stage.value,
+                str(line.prior_version),
+                f"{line.contributions}/{line.invited}",
+                f"{line.openings}/{line.threshold}",
+                (line.ended_at or "")[5:19].replace("T", " "),
+                line.reason or "",
+            )
         Console().print(table)
 
 

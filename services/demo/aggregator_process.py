@@ -101,6 +101,12 @@ class AggregatorProcess:
                 self._process.kill()
                 self._process.wait()
 
+    def kill(self) -> None:
+        """End the process as a power cut would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
     def invite(self, name: str, role: Role) -> Ticket:
         """A ticket for a party."""
         return enrolment.invite(self.context, FEDERATION, name, role)
