@@ -31,7 +31,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-federation_app = typer.Typer(help="Create and list federations.", no_args_is_help=True)
+federation_app = typer.Typer(help="Create federations.", no_args_is_help=True)
 round_app = typer.Typer(help="Open rounds by hand, and look at them.", no_args_is_help=True)
 app.add_typer(federation_app, name="federation")
 app.add_typer(round_app, name="round")

@@ -31,7 +31,8 @@ class _NoTraceback(logging.Formatter):
     """Names the class of an exception only: its message and its frames may hold what a client sent."""
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - the name is logging's
-        return f"{ei[0].__name__}"
+        # None where no exception is under way.
+        return "" if ei[0] is None else str(ei[0].__name__)
 
 
 def _only_allowed(_logger: Any, _method: str, event: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Self
 from urllib.parse import quote
 
 import httpx
-import stamina
+import stamina.instrumentation
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from http_message_signatures import HTTPMessageSigner, MappingKeyResolver
 from http_message_signatures.algorithms import ED25519
@@ -29,6 +29,10 @@ RESPONSE_LIMIT = 64 * 2**20
 
 TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 """Seconds between two bytes of an answer, and for a connection: an aggregator may compute before it answers."""
+
+# stamina reports retries through structlog where that is installed, which prints to standard output: that may be a CSV
+# file. A retry_context has no switch of its own for this, only the process has one.
+stamina.instrumentation.set_on_retry_hooks([])
 
 _PASSING = {502, 503, 504}
 _PATH = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})+")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-import stamina.instrumentation
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -51,8 +50,6 @@ _DEFAULT_HOME = Path.home() / ".fgpr"
 @app.callback()
 def agent() -> None:
     """The agent of one client of a federation: it trains on your data, which never leave this machine."""
-    # Retries would be reported on standard output, which may be a CSV file.
-    stamina.instrumentation.set_on_retry_hooks([])
 
 
 @app.command()

@@ -10,7 +10,8 @@ from fgpr.errors import CohortRefused
 from fgpr.message import Signed
 from fgpr.secagg.checked_plan import CheckedPlan
 from fgpr.secagg.history import History
-from fgpr.secagg.member import LogSpan, Member, open_cohort
+from fgpr.secagg.log_span import LogSpan, span_start
+from fgpr.secagg.member import Member, open_cohort
 from fgpr.secagg.messages import Cohort, CohortView
 
 _NO_LEAVES = LogSpan(merkle.Frontier.empty(), ())
@@ -38,7 +39,7 @@ def open_round(agent: Agent, checked: CheckedPlan) -> None:
         raise CohortRefused(
             6, f"the log is shorter than the {cohort.checkpoint.size} leaves of the cohort's checkpoint"
         )
-    span = agent.trail.span(checked.plan.checkpoint, cohort.checkpoint, kept)
+    span = agent.trail.span(span_start(checked, history), cohort.checkpoint, kept)
     _answer(agent, checked, view, span, history)
 
 
@@ -57,7 +58,7 @@ def _answer(agent: Agent, checked: CheckedPlan, view: CohortView, span: LogSpan,
     federation = agent.membership.federation
     serial = max(history.serials.get(agent.client, 0), *agent.keys.serials(), 0) + 1
     next_key = X25519PrivateKey.from_private_bytes(agent.random_bytes(KEY_BYTES))
-    opening = open_cohort(
+    opened = open_cohort(
         checked,
         view,
         span,
@@ -68,9 +69,12 @@ def _answer(agent: Agent, checked: CheckedPlan, view: CohortView, span: LogSpan,
         floors=agent.floors,
         revoked_by=lambda leaf: entries.revoked_by(leaf, federation),
     )
-    # The key first: an opening without its next key on disk would leave the next seat deaf.
+    # What was read first: without an opening it is only read no more. Then the key: an opening without its next key on
+    # disk would leave the next seat deaf.
+    if opened.revocations is not None:
+        agent.journal.record_revocations(opened.revocations)
     agent.keys.add(serial, next_key)
-    agent.journal.write_opening(checked.plan.round, view.cohort, opening.encode())
+    agent.journal.write_opening(checked.plan.round, view.cohort, opened.opening.encode())
 
 
 def _seat_key(agent: Agent, checked: CheckedPlan) -> X25519PrivateKey | None:

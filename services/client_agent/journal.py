@@ -1,7 +1,7 @@
 """The journal: which plans an agent checked, what it contributed and what it opened, written before it is sent.
 
     HOME/lock                              one agent at a time
-    HOME/numbers.json                      the highest numbers seen; outlives pruned rounds
+    HOME/numbers.json                      the highest numbers seen, and who was revoked; outlives pruned rounds
     HOME/rounds/000007/plan.json           a checked plan with its roster
     HOME/rounds/000007/contribution.json   the one body that was or will be sent, byte for byte
     HOME/rounds/000007/opening.json        the one cohort that was opened, with the body of the answer
@@ -22,7 +22,7 @@ from pydantic import Field
 from client_agent import durable_file, keyfile, lock
 from fgpr.errors import EncodingError, LocalProtocolError
 from fgpr.message import Bytes, Count, Message, Name, Signed
-from fgpr.secagg.history import History, PastRound
+from fgpr.secagg.history import History, PastRound, Revocations
 from fgpr.secagg.messages import Cohort, LogPosition, Plan
 from fgpr.secagg.roster import Roster
 
@@ -49,13 +49,18 @@ class Answer(Message):
 
 
 class Numbers(Message):
-    """The highest numbers ever seen, as in `fgpr.secagg.history.History`; `ended`: the last round known to be over."""
+    """The highest numbers ever seen and the revocations read, as in `fgpr.secagg.history.History`.
+
+    Attributes:
+        ended: the last round known to be over.
+    """
 
     last_round: Count = 0
     prior_version: Count = 0
     roster_version: Count = 0
     serials: dict[Name, Count] = Field(default_factory=dict)
     ended: Count = 0
+    revocations: Revocations | None = None
 
     def with_plan(self, plan: Plan) -> "Numbers":
         """These numbers after a plan was checked."""
@@ -69,6 +74,7 @@ class Numbers(Message):
             roster_version=max(self.roster_version, plan.roster_version),
             serials=serials,
             ended=self.ended,
+            revocations=self.revocations,
         )
 
 
@@ -123,6 +129,7 @@ class Journal:
             roster_version=self._numbers.roster_version,
             serials=MappingProxyType(dict(self._numbers.serials)),
             checkpoint=checkpoint,
+            revocations=self._numbers.revocations,
         )
 
     def round(self, number: int) -> PastRound | None:
@@ -177,6 +184,11 @@ class Journal:
             raise LocalProtocolError(f"no opening of round {number} may be made any more")
         durable_file.write_once(self._folder(number) / OPENING, Answer(cohort=cohort, body=body).encode())
         self._rounds[number] = replace(past, opened=cohort.message)
+
+    def record_revocations(self, revocations: Revocations) -> None:
+        """Write who was revoked up to the checkpoint of a cohort that is about to be opened."""
+        if revocations != self._numbers.revocations:
+            self._save(self._numbers.model_copy(update={"revocations": revocations}))
 
     def mark_ended(self, number: int) -> None:
         """Write that a round is over, so that a restarted agent does not wait for its end."""

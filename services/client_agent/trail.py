@@ -10,14 +10,17 @@ from client_agent.federation_client import FederationClient
 from fgpr import merkle
 from fgpr.auditlog import checkpoint
 from fgpr.errors import EncodingError, RemoteProtocolError, VerificationError
-from fgpr.secagg.member import LogSpan
+from fgpr.secagg.log_span import LogSpan
 from fgpr.secagg.messages import LogPosition
 
 FILE_NAME = "checkpoint.json"
 LOCK_NAME = "checkpoint.lock"
 
 MOST_LEAVES = 100_000
-"""Most leaves that a member reads between a plan and its cohort; a round has a few."""
+"""Most leaves that a member reads for one cohort; a round has a few, a roster stays for some rounds."""
+
+PAGE = 100
+"""Most leaves that are asked for at once: those of a large federation come to megabytes."""
 
 
 class Trail:
@@ -104,12 +107,14 @@ class Trail:
             EncodingError: the frontier does not have its form.
         """
         if end.size - start.size > MOST_LEAVES:
-            raise RemoteProtocolError(f"{end.size - start.size} leaves in one round; at most {MOST_LEAVES} are read")
+            raise RemoteProtocolError(
+                f"{end.size - start.size} leaves to read for one cohort; at most {MOST_LEAVES} are read"
+            )
         position, last = start.size, max(start.size, end.size)
         leaves: list[bytes] = []
         frontier: merkle.Frontier | None = None
         while frontier is None or position < last:
-            page = self._client.entries(position, last)
+            page = self._client.entries(position, min(last, position + PAGE))
             if (page.start, page.end) != (position, position + len(page.leaves)) or page.end > last:
                 raise RemoteProtocolError(f"leaves {page.start} to {page.end} of the log are not those asked for")
             if frontier is None:

@@ -98,6 +98,7 @@ def _tell(console: Console, shown: Shown, json_file: Path | None, report_folder:
         (report_folder / "findings.json").write_text(report.to_json(shown.findings))
         console.print(f"A new engine's prediction is drawn in {picture}", highlight=False)
     if json_file is not None:
+        json_file.parent.mkdir(parents=True, exist_ok=True)
         json_file.write_text(report.to_json(shown.findings))
 
 

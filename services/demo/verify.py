@@ -38,7 +38,7 @@ def verify_kept(folder: Path) -> Trail:
             {name: canonical.from_text(key) for name, key in kept["roster_keys"].items()},
         )
         url = str(kept["database"])
-    except (OSError, ValueError, KeyError, TypeError, FgprError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, FgprError) as error:
         raise DataError(f"{folder / ANCHORS} does not tell what to verify against: {error}") from error
     # A folder that was moved is still the same folder.
     if url.startswith("sqlite"):

@@ -1,6 +1,8 @@
 import logging
 import re
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -239,6 +241,22 @@ def test_a_refusal_is_not_tried_again(waits: list[float], status: int) -> None:
     with connect(transport) as api, pytest.raises(RemoteProtocolError, match=f"answered {status}"):
         api.put("x", b"1")
     assert (len(requests), waits) == (1, [])
+
+
+def test_retries_write_nothing_to_standard_output() -> None:
+    # In a process of its own: stamina would choose structlog there, which prints.
+    code = """
+import httpx, structlog
+from client_agent.api import Api
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+answers = iter([httpx.Response(503), httpx.Response(200, content=b"done")])
+transport = httpx.MockTransport(lambda _: next(answers))
+with Api("https://h", "turbofan", Ed25519PrivateKey.generate(), transport=transport, wait_initial=0.0) as api:
+    print(api.get("rounds").decode())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("done\n", "")
 
 
 def test_retry_after_is_waited_for(waits: list[float]) -> None:

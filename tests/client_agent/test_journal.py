@@ -14,6 +14,7 @@ from client_agent import journal
 from client_agent.journal import Journal
 from client_agent.opening_keys import OpeningKeys
 from fgpr.errors import CryptographicError, EncodingError, LocalProtocolError
+from fgpr.secagg.history import Revocations
 from fgpr.secagg.messages import LogPosition
 from support import agent_home
 from support.federation import Federation
@@ -177,6 +178,29 @@ def test_rounds_of_other_thetas_are_pruned_and_their_numbers_stay(federation, tm
         assert (history.last_round, history.prior_version) == (11, 11)
         assert set(history.serials) == set(federation.names)
     assert sorted(path.name for path in (tmp_path / "rounds").iterdir()) == [f"{n:06d}" for n in range(5, 12)]
+
+
+def test_revocations_stay_when_plans_come_rounds_end_and_old_ones_are_pruned(federation, tmp_path, monkeypatch):
+    monkeypatch.setattr(journal, "KEPT_ROUNDS", 1)
+    read = Revocations(position=NOWHERE, roster_version=1, clients=frozenset({"client-03", "client-01"}))
+    with Journal(tmp_path) as book:
+        book.record_plan(*parts(federation)[:2])
+        assert book.history(None).revocations is None
+        book.record_revocations(read)
+        assert book.history(None).revocations == read
+    with Journal(tmp_path) as book:
+        assert book.history(None).revocations == read
+        book.record_plan(*parts(federation, 2)[:2])
+        book.mark_ended(1)
+        assert [past.plan.round for past in book.history(None).rounds] == [2]
+    with Journal(tmp_path) as book:
+        assert book.history(None).revocations == read
+        further = read.model_copy(update={"clients": read.clients | {"client-02"}})
+        book.record_revocations(further)
+        assert book.history(None).revocations == further
+    # One spelling, whatever the order in memory.
+    stored = json.loads((tmp_path / "numbers.json").read_text())["revocations"]["clients"]
+    assert stored == ["client-01", "client-02", "client-03"]
 
 
 def test_half_pruned_round_and_drafts_are_cleared(federation, tmp_path):

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from client_agent import trail as trail_module
 from client_agent.federation_client import FederationClient
 from client_agent.trail import MOST_LEAVES, Trail
 from fgpr import merkle
@@ -67,6 +68,14 @@ def test_damaged_file_is_named(trail, tmp_path):
     (tmp_path / "checkpoint.json").write_bytes(b"{")
     with pytest.raises(EncodingError, match=r"checkpoint\.json is damaged"):
         trail.kept()
+
+
+def test_no_page_is_longer_than_asked_for(federation, trail, monkeypatch):
+    monkeypatch.setattr(trail_module, "PAGE", 1)
+    got = []
+    trail._client._connection.change["entries"] = lambda page: got.append((page.start, page.end)) or page
+    assert trail.span(at(federation, 1), at(federation, 4), None).leaves == tuple(federation.log.leaves[1:4])
+    assert got == [(1, 2), (2, 3), (3, 4)]
 
 
 def test_span_in_pages(federation, trail):

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from fgpr import signatures
 from fgpr.message import Signed
-from fgpr.secagg.history import Floors, History, PastRound
+from fgpr.secagg.history import Floors, History, PastRound, Revocations
 from fgpr.secagg.member import Member
 from fgpr.secagg.messages import Cohort, LogPosition, OpeningKey, Plan
 from fgpr.secagg.roster import Roster
@@ -39,11 +39,12 @@ class ContributionWritten:
 
 @dataclass(frozen=True)
 class CohortOpened:
-    """Journal record: the one cohort opened in a round, with the answer, before it was sent."""
+    """Journal record: the one cohort opened in a round, with the answer and who is revoked, before it was sent."""
 
     round: int
     cohort: Cohort
     body: bytes
+    revocations: Revocations | None
 
 
 @dataclass
@@ -79,6 +80,7 @@ class Client:
         checked = [record for record in self.journal if isinstance(record, PlanChecked)]
         written = {record.round for record in self.journal if isinstance(record, ContributionWritten)}
         opened = {record.round: record.cohort for record in self.journal if isinstance(record, CohortOpened)}
+        read = [record.revocations for record in self.journal if isinstance(record, CohortOpened)]
         serials: dict[str, int] = {}
         for record in checked:
             serials |= {seat.client: seat.key.message.serial for seat in record.plan.seats if seat.key is not None}
@@ -93,6 +95,7 @@ class Client:
             roster_version=max((plan.roster_version for plan in plans), default=0),
             serials=serials,
             checkpoint=checked[-1].checkpoint if checked else None,
+            revocations=read[-1] if read else None,
         )
 
     def forget_keys(self, plan: Plan) -> None:

@@ -11,8 +11,9 @@ from fgpr.auditlog import entries
 from fgpr.message import Signed
 from fgpr.secagg.checked_plan import CheckedPlan
 from fgpr.secagg.history import Floors, History
-from fgpr.secagg.member import LogSpan, Member, open_cohort
-from fgpr.secagg.messages import Cohort, CohortView, Opening
+from fgpr.secagg.log_span import LogSpan, span_start
+from fgpr.secagg.member import Member, OpenedCohort, open_cohort
+from fgpr.secagg.messages import Cohort, CohortView
 from support.client import NAME
 from support.federation import Federation
 
@@ -31,7 +32,7 @@ class Case:
     history: History
     floors: Floors
 
-    def open(self) -> Signed[Opening]:
+    def open(self) -> OpenedCohort:
         return open_cohort(
             self.checked,
             self.view,
@@ -53,7 +54,12 @@ class Case:
     def count(self, *names: str) -> None:
         """The cohort of these clients, with their entries."""
         self.view = self.federation.view(ME, self.federation.cohort_of(names))
-        self.span = self.federation.log.span(self.checked.plan, self.view.cohort.message, self.history.checkpoint)
+        self.read()
+
+    def read(self) -> None:
+        """Fetch the leaves that the member has yet to read for this cohort."""
+        start, cohort = span_start(self.checked, self.history), self.view.cohort.message
+        self.span = self.federation.log.span(start, cohort, self.history.checkpoint)
 
     def change_entry(self, place: int, **fields: Any) -> None:
         lines = list(self.view.entries)
@@ -74,6 +80,6 @@ def case(size: int = 5) -> Case:
     assert made.now.cohort is not None
     checked, client = made.check(ME), made.clients[ME]
     history = client.history()
-    span = made.log.span(checked.plan, made.now.cohort.message, history.checkpoint)
+    span = made.log.span(span_start(checked, history), made.now.cohort.message, history.checkpoint)
     view = made.view(ME, made.now.cohort)
     return Case(made, checked, view, span, client.member(checked.plan), history, Floors())

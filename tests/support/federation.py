@@ -21,7 +21,8 @@ from fgpr.message import Signed
 from fgpr.secagg import opening
 from fgpr.secagg.checked_plan import Anchors, CheckedPlan, NamedPrior, check_plan, recall
 from fgpr.secagg.contributor import Contributed, contribute
-from fgpr.secagg.member import LogSpan, open_cohort
+from fgpr.secagg.log_span import LogSpan, span_start
+from fgpr.secagg.member import open_cohort
 from fgpr.secagg.messages import Cohort, CohortEntry, CohortView, Contribution, Opening, Plan, VoidProof
 from fgpr.secagg.planning import AggregationRules, committee_of, plan_round
 from fgpr.secagg.roster import Roster, RosterEntry
@@ -84,7 +85,8 @@ class Federation:
             RosterEntry(client=name, identity_key=client.public_key(), may_serve=True, revoked=name in self.revoked)
             for name, client in self.clients.items()
         )
-        roster = Roster(federation=NAME, version=version, clients=lines, nonce=self.random_bytes(32))
+        nonce, checkpoint = self.random_bytes(32), self.log.position()
+        roster = Roster(federation=NAME, version=version, clients=lines, nonce=nonce, checkpoint=checkpoint)
         return Signed[Roster].make(self.roster_key, roster)
 
     def publish(self, record: PriorRecord) -> None:
@@ -219,10 +221,10 @@ class Federation:
         history, keys = client.history(), dict(client.opening_keys)
         next_key = client.new_key()
         try:
-            answer = open_cohort(
+            opened = open_cohort(
                 checked,
                 view,
-                span or self.log.span(checked.plan, cohort, history.checkpoint),
+                span or self.log.span(span_start(checked, history), cohort, history.checkpoint),
                 client.member(checked.plan),
                 next_key,
                 service_key=self.anchors.service_key,
@@ -233,8 +235,8 @@ class Federation:
         except Exception:
             client.opening_keys = keys
             raise
-        client.journal.append(CohortOpened(cohort.round, cohort, answer.encode()))
-        return answer
+        client.journal.append(CohortOpened(cohort.round, cohort, opened.opening.encode(), opened.revocations))
+        return opened.opening
 
     def open(self, name: str) -> Signed[Opening]:
         """A member answers the closed cohort, or after an abort the empty one, and the aggregator takes it in."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fgpr import merkle
 from fgpr.auditlog import entries
 from fgpr.secagg.checked_plan import LogView
-from fgpr.secagg.member import LogSpan
+from fgpr.secagg.log_span import LogSpan
 from fgpr.secagg.messages import Cohort, LogPosition, Plan
 
 
@@ -31,11 +31,11 @@ class Log:
         """A consistency proof of the log."""
         return merkle.consistency_proof(old, len(self.leaves) if new is None else new, self.tree().node)
 
-    def span(self, plan: Plan, cohort: Cohort, kept: LogPosition | None) -> LogSpan:
-        """The leaves between the two checkpoints, as a member fetches them."""
-        start, end = plan.checkpoint.size, cohort.checkpoint.size
+    def span(self, start: LogPosition, cohort: Cohort, kept: LogPosition | None) -> LogSpan:
+        """The leaves from there to the cohort's checkpoint, as a member fetches them."""
+        end = cohort.checkpoint.size
         since = self.proof(end, kept.size) if kept is not None and kept.size > end else ()
-        return LogSpan(merkle.frontier(start, self.tree().node), self.leaves[start:end], since)
+        return LogSpan(merkle.frontier(start.size, self.tree().node), self.leaves[start.size : end], since)
 
     def view(self, plan: Plan, kept: LogPosition | None) -> LogView:
         """The log as a client sees it now that kept this checkpoint."""

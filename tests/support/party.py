@@ -28,7 +28,8 @@ from fgpr.rest import (
 )
 from fgpr.secagg.checked_plan import Anchors, CheckedPlan, LogView, NamedPrior, check_plan, recall
 from fgpr.secagg.contributor import boxes_root, contribute, masked_digest
-from fgpr.secagg.member import LogSpan, open_cohort
+from fgpr.secagg.log_span import LogSpan, span_start
+from fgpr.secagg.member import open_cohort
 from fgpr.secagg.messages import Cohort, CohortView, Contribution, Header, LogPosition, OpeningKey, Plan
 from fgpr.secagg.roster import Roster
 from fgpr.ticket import Ticket
@@ -197,7 +198,7 @@ class Party:
         """The answer to the newest round's cohort, written to the journal."""
         checked = self.check()
         view = self.cohort(checked.plan.round)
-        start, end = checked.plan.checkpoint.size, view.cohort.message.checkpoint.size
+        start, end = span_start(checked, self.client.history()).size, view.cohort.message.checkpoint.size
         got = self.entries(start, end)
         span = LogSpan(merkle.Frontier(start, got.frontier), got.leaves)
         return self._answer(checked, view, span)
@@ -224,7 +225,7 @@ class Party:
         return Receipt.decode(self.api.put(f"rounds/{number}/openings/{client or self.name}", body))
 
     def _answer(self, checked: CheckedPlan, view: CohortView, span: LogSpan) -> bytes:
-        signed = open_cohort(
+        opened = open_cohort(
             checked,
             view,
             span,
@@ -236,8 +237,8 @@ class Party:
             floors=self.client.floors,
             revoked_by=lambda leaf: entries.revoked_by(leaf, self.ticket.federation),
         )
-        body = signed.encode()
-        self.client.journal.append(CohortOpened(checked.plan.round, view.cohort.message, body))
+        body = opened.opening.encode()
+        self.client.journal.append(CohortOpened(checked.plan.round, view.cohort.message, body, opened.revocations))
         return body
 
     def opened(self, number: int) -> Cohort | None:

@@ -19,7 +19,8 @@ from fgpr.secagg import contributor, messages, opening
 from fgpr.secagg.checked_plan import Anchors, CheckedPlan, LogView, NamedPrior, check_plan
 from fgpr.secagg.encoding import Codec
 from fgpr.secagg.history import Floors, History, PastRound
-from fgpr.secagg.member import LogSpan, Member, open_cohort
+from fgpr.secagg.log_span import LogSpan
+from fgpr.secagg.member import Member, open_cohort
 from fgpr.secagg.messages import Cohort, CohortEntry, CohortView, LogPosition, Opening, OpeningKey, Plan
 from fgpr.secagg.planning import AggregationRules, plan_round
 from fgpr.secagg.roster import NONCE_BYTES, Roster, RosterEntry
@@ -64,6 +65,7 @@ class _Round:
             version=1,
             clients=tuple(_line(member) for member in self._members.values()),
             nonce=random_bytes(NONCE_BYTES),
+            checkpoint=_LOG,
         )
         self._roster = Signed[Roster].make(self._roster_key, roster)
         plan = plan_round(
@@ -141,7 +143,7 @@ class _Round:
             history=History(rounds=(PastRound(checked.plan, checked.roster, contributed=True),), last_round=1),
             floors=Floors(),
             revoked_by=lambda _: None,
-        )
+        ).opening
         opening.check_opening(checked.plan, checked.roster, cohort.message, answer)
         return answer.message
 

@@ -8,7 +8,7 @@
 5.  the prior is the named one, finite and inside the codec's bounds
 6.  the sums of all invited clients fit the field
 7.  the roster is the named one, signed by the roster key, its version not below the last one seen and never with
-    another content; while a theta is carried, roster and seats stay
+    another content, its checkpoint not beyond the plan's; while a theta is carried, roster and seats stay
 8.  committee and cohort numbers follow from gamma, seats and invited clients
 9.  gamma, seats, cohort, weight cap are no weaker than the client's floors
 10. seats and invited clients are the ones that the roster's nonce draws
@@ -198,6 +198,13 @@ def _check_roster(plan: Plan, roster: Signed[Roster], anchors: Anchors, history:
             not known or past.plan.roster_digest == plan.roster_digest,
             f"roster {members.version} had another content before",
         )
+    # Where the roster ends, members begin to look for revocations: a later one would hide some from them.
+    signed_at, named = members.checkpoint, plan.checkpoint
+    _require(
+        7,
+        signed_at.size < named.size or signed_at == named,
+        f"the checkpoint of roster {members.version}, {signed_at.size} leaves, is not up to the plan's {named.size}",
+    )
     # Members of another committee would not know which cohorts of this theta were opened.
     before = history.carried_into(plan)
     if before is not None:

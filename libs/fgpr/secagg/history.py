@@ -7,8 +7,12 @@ learned.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Annotated
 
-from fgpr.secagg.messages import Cohort, LogPosition, Plan
+from pydantic import PlainSerializer
+
+from fgpr.message import Message, Name
+from fgpr.secagg.messages import Cohort, LogPosition, Plan, Positive
 from fgpr.secagg.roster import Roster
 
 
@@ -48,6 +52,20 @@ class PastRound:
     opened: Cohort | None = None
 
 
+class Revocations(Message):
+    """Who was revoked since a roster was signed, as far as this client read the audit log as a member.
+
+    Attributes:
+        position: the checkpoint up to which it read; everything from the roster's checkpoint on was read.
+        roster_version: the roster.
+        clients: those whom the leaves in between revoke.
+    """
+
+    position: LogPosition
+    roster_version: Positive
+    clients: Annotated[frozenset[Name], PlainSerializer(sorted, return_type=list[str])]
+
+
 @dataclass(frozen=True)
 class History:
     """All that a client remembers.
@@ -59,6 +77,7 @@ class History:
         roster_version: the highest roster version ever checked.
         serials: the highest serial seen of each client's opening key.
         checkpoint: the last checkpoint of the audit log that it kept.
+        revocations: what it read of the log when it last opened a cohort.
     """
 
     rounds: tuple[PastRound, ...] = ()
@@ -67,6 +86,7 @@ class History:
     roster_version: int = 0
     serials: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     checkpoint: LogPosition | None = None
+    revocations: Revocations | None = None
 
     def round(self, number: int) -> PastRound | None:
         """The remembered round of that number."""

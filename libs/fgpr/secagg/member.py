@@ -7,7 +7,8 @@
 4.  every counted client is invited, none stands twice, they are in order of their ids
 5.  the cohort has at least min_cohort clients, the plan's and the member's own, or none at all
 6.  every header is of this plan and signed by its client's identity key, and no client counted was revoked in the
-    log up to the cohort's checkpoint, which is the log that the client knows
+    log's leaves from the roster's checkpoint through the plan's to the cohort's, which is the log that the client
+    knows; it reads each leaf once and remembers whom they revoke while the roster stays
 7.  every box is under its header's Merkle root at the member's seat
 8.  every box opens under this plan, sender and seat
 9.  no other cohort was opened in this round
@@ -31,25 +32,10 @@ from fgpr.message import Signed
 from fgpr.secagg import envelope
 from fgpr.secagg.checked_plan import CheckedPlan
 from fgpr.secagg.contributor import FIELD
-from fgpr.secagg.history import Floors, History
-from fgpr.secagg.messages import Cohort, CohortEntry, CohortView, LogPosition, Opening, OpeningKey
+from fgpr.secagg.history import Floors, History, Revocations
+from fgpr.secagg.log_span import LogSpan, read
+from fgpr.secagg.messages import Cohort, CohortEntry, CohortView, Opening, OpeningKey
 from fgpr.secagg.planning import committee_of
-
-
-@dataclass(frozen=True)
-class LogSpan:
-    """The leaves of the audit log from the plan's checkpoint to the cohort's.
-
-    Attributes:
-        frontier: the log's frontier at the plan's checkpoint.
-        leaves: the leaves after it, in order.
-        since_cohort: consistency proof from the cohort's checkpoint to the one that the member keeps; empty where the
-            kept one is not the larger.
-    """
-
-    frontier: merkle.Frontier
-    leaves: Sequence[bytes]
-    since_cohort: Sequence[bytes] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,6 +53,19 @@ class Member:
     opening_key: X25519PrivateKey | None
 
 
+@dataclass(frozen=True)
+class OpenedCohort:
+    """What comes of opening a cohort; write down both before the opening is sent.
+
+    Attributes:
+        opening: the answer.
+        revocations: takes the place of the history's; the same where the cohort is empty.
+    """
+
+    opening: Signed[Opening]
+    revocations: Revocations | None
+
+
 def open_cohort(
     checked: CheckedPlan,
     view: CohortView,
@@ -78,13 +77,13 @@ def open_cohort(
     history: History,
     floors: Floors,
     revoked_by: Callable[[bytes], str | None],
-) -> Signed[Opening]:
+) -> OpenedCohort:
     """Check a cohort and answer it with the sum of this member's shares.
 
     Args:
         checked: the plan of the round.
         view: the cohort, its headers, and this member's boxes.
-        span: the log's leaves between the two checkpoints; not read for the empty cohort.
+        span: the log's leaves from `span_start` to the cohort's checkpoint; not read for the empty cohort.
         member: who opens.
         next_key: its next opening key, signed.
         service_key: the aggregator's public key, 32 bytes.
@@ -107,10 +106,12 @@ def open_cohort(
     )
     cohort = check_cohort(checked, view.cohort, service_key=service_key, history=history, floors=floors)
     total = np.zeros(len(checked.codec.lower) + 1, dtype=np.uint64)
+    revocations = history.revocations
     if cohort.members:
         opening_key = _key_of_seat(checked, seat, member)
-        _check_span(checked, cohort, span, history.checkpoint)
-        _check_entries(checked, cohort, seat, view.entries, span, revoked_by)
+        with _failing(6):
+            revocations = read(checked, cohort, span, history, revoked_by)
+        _check_entries(checked, cohort, seat, view.entries, revocations.clients)
         for entry in view.entries:
             total = FIELD.add(total, _share(checked, entry, seat, opening_key, total.size))
     opening = Opening(
@@ -121,7 +122,7 @@ def open_cohort(
         sum=FIELD.to_bytes(total),
         next_key=next_key,
     )
-    return Signed[Opening].make(member.identity_key, opening)
+    return OpenedCohort(Signed[Opening].make(member.identity_key, opening), revocations)
 
 
 def check_cohort(
@@ -196,12 +197,9 @@ def _check_entries(
     cohort: Cohort,
     seat: int,
     entries: Sequence[CohortEntry],
-    span: LogSpan,
-    revoked_by: Callable[[bytes], str | None],
+    revoked: frozenset[str],
 ) -> None:
     # (6)
-    with _failing(6):
-        revoked = {name for name in map(revoked_by, span.leaves) if name is not None}
     gone = sorted(revoked & cohort.clients())
     _require(6, not gone, f"{', '.join(gone)} revoked before the cohort's checkpoint")
     _require(6, len(entries) == len(cohort.members), f"{len(entries)} entries for {len(cohort.members)} clients")
@@ -220,27 +218,6 @@ def _check_entries(
             merkle.verify_inclusion(
                 merkle.leaf_hash(entry.box), seat - 1, len(checked.plan.seats), entry.path, entry.header.message.boxes
             )
-
-
-def _check_span(checked: CheckedPlan, cohort: Cohort, span: LogSpan, kept: LogPosition | None) -> None:
-    # (6)
-    start, end = checked.plan.checkpoint, cohort.checkpoint
-    frontier = span.frontier
-    _require(6, (frontier.size, frontier.root()) == (start.size, start.root), "the log does not start at the plan's")
-    _check_kept(frontier, kept)
-    for leaf in span.leaves:
-        frontier, _ = frontier.append(merkle.leaf_hash(leaf))
-        _check_kept(frontier, kept)
-    _require(6, (frontier.size, frontier.root()) == (end.size, end.root), "the log does not end at the cohort's")
-    # A log forked for this cohort alone could leave a revocation out.
-    if kept is not None and kept.size > end.size:
-        with _failing(6):
-            merkle.verify_consistency(end.size, end.root, kept.size, kept.root, span.since_cohort)
-
-
-def _check_kept(frontier: merkle.Frontier, kept: LogPosition | None) -> None:
-    if kept is not None and frontier.size == kept.size:
-        _require(6, frontier.root() == kept.root, f"the log is not the one that was known at {kept.size} leaves")
 
 
 def _share(

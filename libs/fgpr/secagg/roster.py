@@ -1,7 +1,8 @@
 """The roster: who is admitted to a federation and who may serve on its committees.
 
 One signed document names every client; a new version with a fresh nonce replaces it. The nonce is drawn after the
-membership is fixed, so that nobody can choose members to steer the draws (docs/protocol.md, Parties and keys).
+membership is fixed, so that nobody can choose members to steer the draws (docs/protocol.md, Parties and keys). It says
+up to where in the audit log it is true: who was revoked later stands in the leaves after that.
 """
 
 from typing import Annotated, ClassVar
@@ -10,6 +11,7 @@ from pydantic import Field, model_validator
 
 from fgpr.errors import VerificationError
 from fgpr.message import Bytes, Count, Message, Name, PublicKey
+from fgpr.secagg.messages import LogPosition
 
 NONCE_BYTES = 32
 
@@ -24,7 +26,11 @@ class RosterEntry(Message):
 
 
 class Roster(Message):
-    """Everybody admitted, in order of client id; signed by the roster key."""
+    """Everybody admitted, in order of client id; signed by the roster key.
+
+    Attributes:
+        checkpoint: the last one of the audit log before the roster's own leaf; the flags are true as of there.
+    """
 
     label: ClassVar[str] = "fgpr-v1/roster"
 
@@ -32,6 +38,7 @@ class Roster(Message):
     version: Annotated[Count, Field(ge=1)]
     clients: tuple[RosterEntry, ...]
     nonce: Annotated[Bytes, Field(min_length=NONCE_BYTES, max_length=NONCE_BYTES)]
+    checkpoint: LogPosition
 
     @model_validator(mode="after")
     def _ordered(self) -> "Roster":

@@ -37,6 +37,11 @@ class BoxedCohorts:
         self._lock = threading.Lock()
         self._cohorts: OrderedDict[bytes, list[_Boxed]] = OrderedDict()
 
+    def forget(self) -> None:
+        """Let go of every cohort: one has ended, and its boxes are erased."""
+        with self._lock:
+            self._cohorts.clear()
+
     def entries(self, cohort: Cohort, seat: int, read: Callable[[], list[ContributionRow]]) -> tuple[CohortEntry, ...]:
         """What the member in `seat` gets of each contribution, in the cohort's order.
 

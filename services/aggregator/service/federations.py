@@ -77,6 +77,8 @@ def current_roster(
             for client in admitted
         ),
         nonce=context.random_bytes(NONCE_BYTES),
+        # Read in the transaction that read the flags: no revocation can stand before it that they do not show.
+        checkpoint=audit.position(connection),
     )
     signed = Signed[Roster].make(context.keys.roster(name), roster)
     federations.add_roster(connection, signed)

@@ -4,7 +4,9 @@
 step is one transaction that first locks the federation and judges what it reads there.
 """
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 
 from aggregator.service import audit, publishing
 from aggregator.service.context import Context
@@ -38,6 +40,7 @@ def advance(context: Context, federation: str) -> None:
     while _step(context, federation):
         context.bell.ring()
         context.database.note_erasure()
+        context.boxed.forget()
     context.database.purge()
 
 
@@ -61,49 +64,31 @@ def open_by_hand(context: Context, federation: str) -> int:
 def _step(context: Context, federation: str) -> bool:
     # A cheap look first: most calls find nothing due, and readers do not wait for writers.
     with context.database.read() as connection:
-        if not _due(context, connection, federation):
+        if _due(context, connection, federations.read(connection, federation)) is None:
             return False
     with context.database.write() as connection:
-        row = federations.read(connection, federation, lock=True)
-        return _act(context, connection, row)
+        transition = _due(context, connection, federations.read(connection, federation, lock=True))
+        if transition is None:
+            return False
+        transition()
+        return True
 
 
-def _act(context: Context, connection: Connection, row: FederationRow) -> bool:
+def _due(context: Context, connection: Connection, row: FederationRow) -> Callable[[], object] | None:
+    """The one transition that is due now, to be made in the same transaction; None where nothing is."""
     name, now = row.settings.name, context.clock()
     for aborted in rounds.read_unsettled(connection, name):
         if len(publishing.void_openings(connection, aborted)) >= aborted.plan.message.threshold:
-            publishing.settle_void(context, connection, aborted)
-            return True
+            return partial(publishing.settle_void, context, connection, aborted)
     last = rounds.read_last(connection, name)
-    if last is not None and last.stage is Stage.CONTRIBUTING and _all_in(connection, last, now):
-        publishing.close(context, connection, last)
-        return True
-    if last is not None and last.stage is Stage.OPENING:
-        return _end(context, connection, last, now)
-    if last is not None and last.stage is Stage.ABORTED and _waits(connection, last):
-        if now < _void_deadline(row, last):
-            return False
-        publishing.settle_carried(context, connection, last)
-        return True
-    if _may_open(connection, row, last, now):
-        _open(context, connection, row, last)
-        return True
-    return False
-
-
-def _due(context: Context, connection: Connection, federation: str) -> bool:
-    row, now = federations.read(connection, federation), context.clock()
-    for aborted in rounds.read_unsettled(connection, federation):
-        if len(publishing.void_openings(connection, aborted)) >= aborted.plan.message.threshold:
-            return True
-    last = rounds.read_last(connection, federation)
     if last is not None and last.stage is Stage.CONTRIBUTING:
-        return _all_in(connection, last, now)
+        return partial(publishing.close, context, connection, last) if _all_in(connection, last, now) else None
     if last is not None and last.stage is Stage.OPENING:
-        return now >= last.open_until or _enough(connection, last)
-    if last is not None and last.stage is Stage.ABORTED and _waits(connection, last):
-        return now >= _void_deadline(row, last)
-    return _may_open(connection, row, last, now)
+        return _end_of_opening(context, connection, last, now)
+    if last is not None and _waits(connection, last):
+        overdue = now >= _void_deadline(row, last)
+        return partial(publishing.settle_carried, context, connection, last) if overdue else None
+    return partial(_open, context, connection, row, last) if _may_open(connection, row, last, now) else None
 
 
 def _all_in(connection: Connection, row: RoundRow, now: datetime) -> bool:
@@ -119,18 +104,19 @@ def _enough(connection: Connection, row: RoundRow) -> bool:
     return rounds.count_openings(connection, row.federation, row.number) >= min(plan.threshold + plan.spare, seated)
 
 
-def _end(context: Context, connection: Connection, row: RoundRow, now: datetime) -> bool:
+def _end_of_opening(
+    context: Context, connection: Connection, row: RoundRow, now: datetime
+) -> Callable[[], object] | None:
     overdue = now >= row.open_until
     if not overdue and not _enough(connection, row):
-        return False
-    openings = rounds.count_openings(connection, row.federation, row.number)
-    if openings >= row.plan.message.threshold:
-        publishing.publish(context, connection, row)
-        return True
-    if overdue:
-        reason = f"{openings} members opened, {row.plan.message.threshold} are needed"
-        publishing.abort(context, connection, row, Event.TOO_FEW_OPENINGS, reason)
-    return overdue
+        return None
+    openings, needed = rounds.count_openings(connection, row.federation, row.number), row.plan.message.threshold
+    if openings >= needed:
+        return partial(publishing.publish, context, connection, row)
+    if not overdue:
+        return None
+    reason = f"{openings} members opened, {needed} are needed"
+    return partial(publishing.abort, context, connection, row, Event.TOO_FEW_OPENINGS, reason)
 
 
 def _waits(connection: Connection, row: RoundRow) -> bool:

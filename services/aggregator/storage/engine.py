@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection as Connection
 from sqlalchemy import Engine, create_engine, event
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from fgpr.errors import Unavailable
@@ -35,7 +35,11 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A transaction that only reads."""
+        """A transaction that only reads.
+
+        Raises:
+            Unavailable: the database is locked, damaged or away.
+        """
         with self._begin(writes=False) as connection:
             yield connection
 
@@ -44,7 +48,7 @@ class Database:
         """A transaction that may write; on SQLite it holds the write lock from its start.
 
         Raises:
-            Unavailable: the database is locked, full or away; nothing was written.
+            Unavailable: the database is locked, full, damaged or away; nothing was written.
         """
         with self._begin(writes=True) as connection:
             yield connection
@@ -81,6 +85,11 @@ class Database:
                 yield connection
         except OperationalError as error:
             raise Unavailable(f"the database does not answer: {type(error.orig).__name__}") from error
+        except DatabaseError as error:
+            # Broken constraints and mistakes of this program have classes of their own, and callers that expect them.
+            if type(error) is not DatabaseError:
+                raise
+            raise Unavailable(f"the database is damaged, or is none: {error.orig}") from error
         except PoolTimeout as error:
             raise Unavailable("every connection to the database is in use") from error
 

@@ -3,7 +3,7 @@ import pytest
 from aggregator.service import audit, enrolment
 from fgpr import merkle
 from fgpr.auditlog import checkpoint
-from fgpr.auditlog.entries import Revoked
+from fgpr.auditlog.entries import Revoked, RosterSigned
 from fgpr.errors import UnknownResource
 from fgpr.secagg.stages import TRANSITIONS, Event, Stage, after
 from support.aggregator import Aggregator
@@ -67,6 +67,24 @@ def test_each_transition_has_exactly_one_leaf(aggregator: Aggregator) -> None:
             expected.append(LEAF_OF[event])
         assert stage is last is aggregator.round(number).stage
     assert aggregator.kinds() == [*expected, "revoked"]
+
+
+def test_a_roster_s_flags_are_true_up_to_the_checkpoint_that_it_names(aggregator: Aggregator) -> None:
+    aggregator.enrol(5)
+    aggregator.advance()
+    enrolment.revoke(aggregator.context, NAME, "client-03")
+    aggregator.pass_contributing()
+    raw, gone, found = aggregator.raw_leaves(), set(), 0
+    for index, leaf in enumerate(aggregator.leaves()):
+        if isinstance(leaf, Revoked):
+            gone.add(leaf.client)
+        if isinstance(leaf, RosterSigned):
+            found += 1
+            roster = leaf.roster.message
+            assert {line.client for line in roster.clients if line.revoked} == gone
+            assert roster.checkpoint.size == index
+            assert roster.checkpoint.root == merkle.root([merkle.leaf_hash(before) for before in raw[:index]])
+    assert (found, gone) == (2, {"client-03"})
 
 
 def test_the_checkpoint_is_of_all_leaves(aggregator: Aggregator) -> None:

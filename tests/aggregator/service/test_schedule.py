@@ -238,12 +238,11 @@ def test_an_unsafe_next_round_refuses_no_opening(tmp_path: Path) -> None:
         aggregator.advance()
         for party in parties:
             party.contribute()
-        bodies = [party.opening() for party in parties]
+        parties[3].open()
         enrolment.revoke(aggregator.context, NAME, "client-03")
-        for party, body in zip(parties[:3], bodies, strict=False):
+        for party in parties[:3]:
             # The last one publishes; that no round can follow is not this member's fault.
-            assert party.send_opening(body).counted
-        aggregator.clock.forward(1500)
+            assert party.open().counted
         with pytest.raises(CommitteeError, match="min_cohort 4"):
             aggregator.advance()
         assert aggregator.round(1).stage is Stage.PUBLISHED

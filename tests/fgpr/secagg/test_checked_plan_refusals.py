@@ -62,6 +62,16 @@ def second_roster_of_a_version(made: Case) -> None:
     made.change_roster(nonce=bytes(32))
 
 
+def roster_signed_after_the_plan(made: Case) -> None:
+    # Whoever is revoked in between would be looked for by nobody.
+    made.federation.revoke("client-03")
+    made.change_roster(checkpoint=made.federation.log.position())
+
+
+def roster_of_another_log(made: Case) -> None:
+    made.change_roster(checkpoint=LogPosition(size=made.plan.checkpoint.size, root=bytes(32)))
+
+
 def roster_changed_while_carried(made: Case) -> None:
     # Nobody who opened: a contributor alone has to notice that another committee would answer.
     made.change(prior_version=1)
@@ -153,6 +163,8 @@ BREAKS: list[tuple[int, str, Break]] = [
     (7, "digest is not the named one", plan_with(roster_digest=bytes(32))),
     (7, "below the last one seen", history_with(roster_version=2)),
     (7, "another content before", second_roster_of_a_version),
+    (7, "3 leaves, is not up to the plan's 1", roster_signed_after_the_plan),
+    (7, "1 leaves, is not up to the plan's 1", roster_of_another_log),
     (7, "roster changed while its theta was carried", roster_changed_while_carried),
     (7, "seats changed while their theta was carried", seats_changed_while_carried),
     (8, "threshold 3, not 4", plan_with(threshold=3)),

@@ -6,7 +6,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from fgpr import merkle
 from fgpr.errors import CohortRefused
 from fgpr.secagg.history import PastRound
-from fgpr.secagg.member import LogSpan, check_difference
+from fgpr.secagg.log_span import LogSpan
+from fgpr.secagg.member import check_difference
 from support.cohort_case import ME, case
 
 STRANGER = Ed25519PrivateKey.from_private_bytes(bytes([9]) * 32)
@@ -14,7 +15,7 @@ STRANGER = Ed25519PrivateKey.from_private_bytes(bytes([9]) * 32)
 
 def test_an_honest_cohort_is_answered_with_the_sum_of_the_shares() -> None:
     made = case()
-    answer = made.open()
+    answer = made.open().opening
     answer.verify(made.federation.clients[ME].public_key())
     assert answer.message.cohort == made.view.cohort.message.digest()
     assert len(answer.message.sum) == 32
@@ -27,7 +28,7 @@ def test_the_empty_cohort_is_answered_with_zeros_without_key_log_or_boxes() -> N
     made.member = dataclasses.replace(made.member, opening_key=None)
     made.span = LogSpan(merkle.Frontier.empty(), ())
     made.remember(last_round=7)
-    answer = made.open().message
+    answer = made.open().opening.message
     assert answer.sum == bytes(32)
     assert answer.cohort == made.view.cohort.message.digest()
 
@@ -43,14 +44,14 @@ def test_a_member_shows_no_keys() -> None:
 def test_a_cohort_of_those_who_are_left_is_answered() -> None:
     made = case()
     made.count("client-00", "client-02", "client-04")
-    made.open().verify(made.federation.clients[ME].public_key())
+    made.open().opening.verify(made.federation.clients[ME].public_key())
 
 
 def test_the_log_may_have_grown_since_the_cohort() -> None:
     made = case()
     made.federation.revoke("client-04")
     made.remember(checkpoint=made.federation.log.position())
-    made.span = made.federation.log.span(made.checked.plan, made.view.cohort.message, made.history.checkpoint)
+    made.read()
     assert made.span.since_cohort
     made.open()
     made.span = dataclasses.replace(made.span, since_cohort=())
@@ -61,7 +62,7 @@ def test_the_log_may_have_grown_since_the_cohort() -> None:
 def test_the_same_cohort_may_be_asked_for_again() -> None:
     made = case()
     made.remember(rounds=(dataclasses.replace(made.history.rounds[0], opened=made.view.cohort.message),))
-    assert made.open().message.cohort == made.view.cohort.message.digest()
+    assert made.open().opening.message.cohort == made.view.cohort.message.digest()
 
 
 A, B, C, D, E, F = "abcdef"

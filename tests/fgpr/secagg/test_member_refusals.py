@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from fgpr import merkle
 from fgpr.errors import CohortRefused
-from fgpr.secagg.history import Floors, PastRound
+from fgpr.secagg.history import Floors, PastRound, Revocations
 from fgpr.secagg.messages import LogPosition
 from support import malice
 from support.cohort_case import ME, Case, case
@@ -50,7 +50,7 @@ def out_of_order(made: Case) -> None:
 def revoked_leaf(made: Case) -> None:
     made.federation.revoke("client-04")
     made.recount(checkpoint=made.federation.log.position())
-    made.span = made.federation.log.span(made.checked.plan, made.view.cohort.message, None)
+    made.read()
 
 
 def leaf_left_out(made: Case) -> None:
@@ -78,9 +78,8 @@ def log_forked_before_what_was_seen(made: Case) -> None:
     made.federation.revoke("client-03")
     made.remember(checkpoint=log.position())
     fork = [*log.leaves[:-2], log.leaves[0]]
-    start = made.checked.plan.checkpoint.size
     made.recount(checkpoint=position(fork))
-    made.span = dataclasses.replace(made.span, leaves=fork[start:], since_cohort=log.proof(len(fork), len(log.leaves)))
+    made.span = dataclasses.replace(made.span, leaves=fork, since_cohort=log.proof(len(fork), len(log.leaves)))
 
 
 def log_forked_before_the_plan(made: Case) -> None:
@@ -94,11 +93,45 @@ def position(leaves: list[bytes]) -> LogPosition:
 def unreadable_leaf(made: Case) -> None:
     made.federation.log.leaves.append(b'{"kind":"revoked"}')
     made.recount(checkpoint=made.federation.log.position())
-    made.span = made.federation.log.span(made.checked.plan, made.view.cohort.message, None)
+    made.read()
 
 
-def span_from_elsewhere(made: Case) -> None:
-    made.span = dataclasses.replace(made.span, frontier=merkle.Frontier.empty())
+def span_that_starts_later(made: Case) -> None:
+    # At the plan's checkpoint, with whatever was revoked since the roster left out.
+    tree, start = made.federation.log.tree(), made.checked.plan.checkpoint.size
+    leaves = made.federation.log.leaves[start : made.view.cohort.message.checkpoint.size]
+    made.span = dataclasses.replace(made.span, frontier=merkle.frontier(start, tree.node), leaves=leaves)
+
+
+def span_from_the_roster_again(made: Case) -> None:
+    read = made.checked.plan.checkpoint
+    made.remember(revocations=Revocations(position=read, roster_version=1, clients=frozenset()))
+
+
+def log_without_the_plan_s_checkpoint(made: Case) -> None:
+    # The plan's checks saw to its place in the log; a member that kept no checkpoint sees to it here.
+    made.remember(checkpoint=None)
+    fork = [b"{}", *made.federation.log.leaves[1:]]
+    made.recount(checkpoint=position(fork))
+    made.span = dataclasses.replace(made.span, leaves=fork)
+
+
+def cohort_before_the_plan(made: Case) -> None:
+    made.recount(checkpoint=made.checked.roster.checkpoint)
+    made.read()
+
+
+def cohort_before_what_was_read(made: Case) -> None:
+    read = made.federation.log.position()
+    made.remember(revocations=Revocations(position=read, roster_version=1, clients=frozenset()))
+    made.recount(checkpoint=made.checked.plan.checkpoint)
+    made.read()
+
+
+def known_to_be_revoked(made: Case) -> None:
+    read = made.checked.plan.checkpoint
+    made.remember(revocations=Revocations(position=read, roster_version=1, clients=frozenset({"client-03"})))
+    made.read()
 
 
 def entry_missing(made: Case) -> None:
@@ -226,7 +259,12 @@ BREAKS: list[tuple[int, str, Break]] = [
     (6, "not the one that was known", log_forked_without_the_revocation),
     (6, "consistency", log_forked_before_what_was_seen),
     (6, "not the one that was known", log_forked_before_the_plan),
-    (6, "does not start at the plan's", span_from_elsewhere),
+    (6, "does not start at the 0 leaves", span_that_starts_later),
+    (6, "does not start at the 1 leaves", span_from_the_roster_again),
+    (6, "not the one of the plan at 1", log_without_the_plan_s_checkpoint),
+    (6, "of 0 leaves lies before the plan's", cohort_before_the_plan),
+    (6, "of 1 leaves lies before what this member has read", cohort_before_what_was_read),
+    (6, "client-03 revoked", known_to_be_revoked),
     (6, "leaf: ", unreadable_leaf),
     (6, "4 entries for 5", entry_missing),
     (6, "header is not the counted one", entries_swapped),

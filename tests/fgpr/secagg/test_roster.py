@@ -15,8 +15,15 @@ def line(client: str, key: int, *, may_serve: bool = True, revoked: bool = False
 
 
 def roster(*lines: dict[str, Any], version: int = 3) -> Roster:
+    nowhere = canonical.to_text(bytes(32))
     return Roster.from_json(
-        {"federation": "engines", "version": version, "clients": list(lines), "nonce": canonical.to_text(bytes(32))}
+        {
+            "federation": "engines",
+            "version": version,
+            "clients": list(lines),
+            "nonce": nowhere,
+            "checkpoint": {"size": 0, "root": nowhere},
+        }
     )
 
 
@@ -58,10 +65,11 @@ def test_versions_count_from_one() -> None:
         roster(line("a", 0), version=0)
 
 
-def test_the_nonce_and_every_flag_are_in_the_digest() -> None:
+def test_the_nonce_the_checkpoint_and_every_flag_are_in_the_digest() -> None:
     signed = samples.federation().roster.message
     value = signed.to_json()
     flipped = samples.with_leaf(value, ("clients", 0, "may_serve"), False)
     renewed = value | {"nonce": canonical.to_text(bytes(32))}
-    digests = {Roster.from_json(each).digest() for each in (value, flipped, renewed)}
-    assert len(digests) == 3
+    moved = samples.with_leaf(value, ("checkpoint", "size"), 1)
+    digests = {Roster.from_json(each).digest() for each in (value, flipped, renewed, moved)}
+    assert len(digests) == 4
