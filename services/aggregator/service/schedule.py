@@ -37,11 +37,14 @@ def advance(context: Context, federation: str) -> None:
         CommitteeError, CapacityError: the next round is due and no safe one exists for these clients and rules; what
             was due before it is done.
     """
-    while _step(context, federation):
-        context.bell.ring()
-        context.database.note_erasure()
-        context.boxed.forget()
-    context.database.purge()
+    try:
+        while _step(context, federation):
+            context.bell.ring()
+            context.database.note_erasure()
+            context.boxed.forget()
+    finally:
+        # Where no safe round can follow, what the last one erased must not stand in the write-ahead log until one can.
+        context.database.purge()
 
 
 def open_by_hand(context: Context, federation: str) -> int:
