@@ -1,4 +1,4 @@
-"""Agents of the demonstration as processes of their own: `python -m demo.agent_process TASK.json`.
+"""Agents of the demonstration as processes of their own: `python -m demo.agent_process TASK.json < /dev/null`.
 
 They are real agents: homes, tickets, journals, signed requests. The launcher adds two things from outside, through the
 arguments that `participate` has anyway: an observer that notes what was trained, and a connection that dies at a given
@@ -148,4 +148,6 @@ def _die() -> None:
 
 
 if __name__ == "__main__":
+    # Everything is imported; the launcher closes this pipe when the agents shall begin.
+    sys.stdin.read()
     run(read_tasks(Path(sys.argv[1])))

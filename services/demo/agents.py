@@ -19,7 +19,7 @@ class _Worker:
     log: Path
     fated: frozenset[int]
     process: subprocess.Popen[bytes] | None = None
-    died_in: int | None = None
+    dead_for: int | None = None
 
 
 class AgentProcesses:
@@ -43,23 +43,29 @@ class AgentProcesses:
         """Start every process."""
         for worker in self._workers:
             _start(worker)
+            _let_go(worker)
 
     def revive(self, running_round: int) -> int:
-        """Start again what died in an earlier round; how many processes are dead at present.
+        """Let what died come back in the round after; how many processes are dead at present.
+
+        The new process is started at once and waits: a Python that starts takes longer than its part in a round, and
+        the time for that is while the round of its death runs out.
 
         Args:
             running_round: the newest round that has not ended.
         """
         dead = 0
         for worker in self._workers:
-            if worker.process is None or worker.process.poll() is None:
-                continue
-            if worker.died_in is None:
+            if worker.process is not None and worker.process.poll() is not None and worker.dead_for is None:
                 # The round may have ended since: it was the last one with a fate for this process.
-                worker.died_in = max((fate for fate in worker.fated if fate <= running_round), default=running_round)
-            if running_round > worker.died_in:
-                worker.died_in = None
+                fated = (fate for fate in worker.fated if fate <= running_round)
+                worker.dead_for = max(fated, default=running_round)
                 _start(worker)
+            if worker.dead_for is None:
+                continue
+            if running_round > worker.dead_for:
+                worker.dead_for = None
+                _let_go(worker)
             else:
                 dead += 1
         return dead
@@ -67,6 +73,8 @@ class AgentProcesses:
     def stop(self) -> None:
         """End every process and wait."""
         alive = [worker.process for worker in self._workers if worker.process is not None]
+        for worker in self._workers:
+            _let_go(worker)
         for process in alive:
             process.terminate()
         for process in alive:
@@ -78,8 +86,14 @@ class AgentProcesses:
 
 
 def _start(worker: _Worker) -> None:
+    """Start a process that waits until it is let go."""
     command = [sys.executable, "-m", "demo.agent_process", str(worker.tasks)]
     # Processes side by side on few cores: a pool of BLAS threads in each would only wait for the others.
     environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     with worker.log.open("ab") as log:
-        worker.process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+        worker.process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=log, stderr=log)
+
+
+def _let_go(worker: _Worker) -> None:
+    if worker.process is not None and worker.process.stdin is not None:
+        worker.process.stdin.close()

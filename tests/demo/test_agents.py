@@ -16,7 +16,8 @@ STAYS = "import time; time.sleep(600)"
 STUBBORN = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
 )
-DIES = ""
+DIES = "import sys; sys.stdin.read()"
+"""Ends as soon as it is let go."""
 
 
 class Stage:
@@ -40,10 +41,15 @@ class Stage:
         return process
 
     def await_deaths(self) -> None:
-        """Until every program that ends by itself has ended."""
+        """Until every program that ends by itself and was let go has ended."""
         for name, process in zip(self.started, self.running, strict=True):
-            if self.programs[name] == DIES:
+            if self.programs[name] == DIES and process.stdin is not None and process.stdin.closed:
                 process.wait(60)
+
+    def waiting(self) -> list[str]:
+        """Programs that are started and not let go."""
+        pairs = zip(self.started, self.running, strict=True)
+        return [name for name, process in pairs if process.stdin is not None and not process.stdin.closed]
 
 
 @pytest.fixture
@@ -52,6 +58,8 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     monkeypatch.setattr(agents.subprocess, "Popen", made.popen)
     yield made
     for process in made.running:
+        if process.stdin is not None:
+            process.stdin.close()
         process.kill()
         process.wait()
 
@@ -87,16 +95,22 @@ def test_nobody_is_revived_before_the_start(tmp_path: Path, stage: Stage) -> Non
 
 def test_the_dead_come_back_in_the_round_after_their_fate(tmp_path: Path, stage: Stage) -> None:
     made = started(tmp_path, stage, {2: "x", 5: "x"})
+    assert stage.waiting() == []
     assert made.revive(2) == 1
     assert made.revive(2) == 1
-    assert stage.started == ["000", "001"]
+    # It is started already, and waits for the next round.
+    assert stage.started == ["000", "001", "000"]
+    assert stage.waiting() == ["000"]
     assert made.revive(3) == 0
     assert stage.started == ["000", "001", "000"]
+    assert stage.waiting() == []
     # It dies again in its next round, and is dead for that one too.
     stage.await_deaths()
     assert made.revive(5) == 1
+    assert stage.waiting() == ["000"]
     assert made.revive(6) == 0
     assert stage.started == ["000", "001", "000", "000"]
+    assert stage.waiting() == []
 
 
 def test_a_death_that_is_noticed_late_is_counted_for_its_own_round(tmp_path: Path, stage: Stage) -> None:
@@ -104,6 +118,7 @@ def test_a_death_that_is_noticed_late_is_counted_for_its_own_round(tmp_path: Pat
     made = started(tmp_path, stage, {2: "x", 9: "x"})
     assert made.revive(3) == 0
     assert stage.started == ["000", "001", "000"]
+    assert stage.waiting() == []
 
 
 @pytest.mark.parametrize("fates", [{}, {7: "x"}])

@@ -53,7 +53,11 @@ class LiveFederation:
         environment = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[1]), "PATH": ""}
         with (self.folder / f"{name}.log").open("ab") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", launcher, str(task)], env=environment, stdout=log, stderr=log
+                [sys.executable, "-m", launcher, str(task)],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
         self.processes.append(process)
         return process
