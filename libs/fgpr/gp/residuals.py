@@ -8,10 +8,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import dtrtri
 
 from fgpr.errors import DataError
 from fgpr.gp.arrays import Array, check_memory
+from fgpr.gp.inverse import invert_triangle
 from fgpr.gp.posterior import Posterior
 
 
@@ -44,6 +44,14 @@ class LeaveOneOut:
         """Log predictive density of each measurement, in nats; its sum is eq. (5.11)."""
         return -0.5 * (self.standardised**2 + np.log(2.0 * math.pi * self.observation_variance))
 
+    @property
+    def score(self) -> float:
+        """Mean log density, nats a point: the larger, the better the kernel and theta.
+
+        Unlike the marginal likelihood it does not assume that the model is true (Rasmussen & Williams 2006, p. 117).
+        """
+        return float(self.log_density.mean())
+
 
 def leave_one_out(posterior: Posterior) -> LeaveOneOut:
     """The leave-one-out predictions of a posterior's own rows, at its theta; O(n^3), a third of a new factor's time.
@@ -54,7 +62,8 @@ def leave_one_out(posterior: Posterior) -> LeaveOneOut:
     if posterior.prior_only:
         raise DataError("no rows: there is nothing to leave out")
     check_memory(posterior.rows, matrices=2, limit=posterior.memory_limit)
-    inverse, _ = dtrtri(posterior.factor, lower=1)
+    inverse = posterior.factor.copy(order="F")
+    invert_triangle(inverse)
     # The upper triangle of a factor keeps old entries.
     precision = np.array([inverse[row:, row] @ inverse[row:, row] for row in range(posterior.rows)])
     targets = posterior.observations.y
