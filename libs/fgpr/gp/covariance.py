@@ -7,11 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fgpr.errors import NumericalError
-from fgpr.gp.arrays import Array
+from fgpr.gp.arrays import Array, diagonal
 from fgpr.gp.cholesky import explain, factorise, factorise_covariance
-from fgpr.gp.hyperparameters import LENGTHSCALES, NOISE, SIGNAL, check_theta
-from fgpr.gp.kernels.kernel import Kernel
-from fgpr.gp.kernels.scaled_inputs import ScaledInputs
+from fgpr.gp.hyperparameters import NOISE, check_theta_of
+from fgpr.gp.kernels.kernel import Kernel, Placed
 
 _BLOCK = 512
 _WHOLE = 2048
@@ -23,18 +22,18 @@ class Covariance:
     """Signal variance times a correlation, plus noise; made by `Covariance.at`.
 
     Attributes:
-        kernel: the correlation.
+        kernel: of the function.
         theta: in the wire order; a read-only copy.
-        signal_variance: of the function, in squared units of the target.
+        features: the number of inputs a row, d.
+        signal_variance: of the function, in squared units of the target: the sum over the kernel's terms.
         noise_variance: of a measurement, in the same units.
-        lengthscales: shape (d,), in the features' units.
     """
 
     kernel: Kernel
     theta: Array
+    features: int
     signal_variance: float
     noise_variance: float
-    lengthscales: Array
 
     @classmethod
     def at(cls, kernel: Kernel, theta: npt.ArrayLike, features: int | None = None) -> "Covariance":
@@ -44,25 +43,26 @@ class Covariance:
             EncodingError: theta has another length than d features ask for.
             NumericalError: an entry is not finite or too large to be a logarithm.
         """
-        vector = check_theta(theta, features).copy()
+        known = kernel.features(np.size(theta)) if features is None else features
+        vector = check_theta_of(kernel, theta, known).copy()
         vector.flags.writeable = False
-        signal_variance, noise_variance = math.exp(2.0 * vector[SIGNAL]), math.exp(2.0 * vector[NOISE])
-        return cls(kernel, vector, signal_variance, noise_variance, np.exp(vector[LENGTHSCALES]))
+        placed = kernel.place(np.zeros((0, known)), np.zeros(known))
+        placed.rescale(vector)
+        return cls(kernel, vector, known, placed.signal_variance, math.exp(2.0 * vector[NOISE]))
 
-    @property
-    def features(self) -> int:
-        """The number of inputs a row, d."""
-        return self.lengthscales.size
-
-    def scaled(self, X: Array, centre: Array) -> ScaledInputs:
+    def scaled(self, X: Array, centre: Array) -> Placed:
         """Inputs over their length-scales; those of two sets fit together where their centre is the same.
 
         Raises:
             NumericalError: they overflow.
         """
-        scaled = ScaledInputs(X, centre)
-        scaled.rescale(self.lengthscales)
-        return scaled
+        placed = self.kernel.place(X, centre)
+        placed.rescale(self.theta)
+        return placed
+
+    def shares(self, X: Array, centre: Array) -> Array:
+        """Variances of the function at these inputs before any row, over the signal variance; shape (n,)."""
+        return np.broadcast_to(self.scaled(X, centre).diagonal, len(X)).copy()
 
     def factor(self, X: Array, centre: Array, noise: float | Array, limit: float) -> tuple[Array, float]:
         """Cholesky factor of the covariance over the signal variance, and the jitter that it needed.
@@ -86,7 +86,7 @@ class Covariance:
         scaled = self.scaled(X, centre)
         ratio = noise / self.signal_variance
         if len(X) <= _WHOLE or scaled.rounding > limit:
-            return matrix, factorise_covariance(self.kernel, scaled, X, matrix, None, ratio, limit)
+            return matrix, factorise_covariance(scaled, X, matrix, None, ratio, limit)
         try:
             return matrix, factorise(lambda: self._fill(X, centre, matrix), matrix, ratio, scaled.rounding, limit)
         except NumericalError as error:
@@ -96,4 +96,5 @@ class Covariance:
         for start in range(0, len(X), _BLOCK):
             columns = slice(start, start + _BLOCK)
             left, right = self.scaled(X[start:], centre), self.scaled(X[columns], centre)
-            matrix[start:, columns] = self.kernel.cross(left, right)
+            matrix[start:, columns] = left.cross(right)
+        diagonal(matrix)[:] = self.scaled(X, centre).diagonal

@@ -1,11 +1,13 @@
 """A posterior for tens of thousands of rows: each new input is conditioned on the k rows that it depends on most.
 
-The rows with the largest correlation to a new input are taken, so that the choice is right for every kernel, with any
-length-scales. Given those rows the prediction is exact; what is left out can only widen the band. It takes O(n + k^3)
-time an input and no n x n matrix; where k reaches n the result is the exact posterior's. Source: R. B. Gramacy and
-D. W. Apley (2015), Local Gaussian process approximation for large computer experiments, J. Comput. Graph. Stat. 24,
-561-578, whose simplest design this is. Inputs near each other may have other neighbours, so there is no joint
-distribution here, and the mean has steps, small against its band.
+The rows are taken that each alone would lower the variance at the new input most, by c^2 / (c_ii + q_i) with c the
+correlation and q_i the row's noise over the signal variance. For one stationary kernel and equal noise these are the
+nearest in units of the length-scales; the rule is right for any other kernel too. Given those rows the prediction is
+exact; what is left out can only widen the band. It takes O(n + k^3) time an input and no n x n matrix; where k reaches
+n the result is the exact posterior's. Source: R. B. Gramacy and D. W. Apley (2015), Local Gaussian process
+approximation for large computer experiments, J. Comput. Graph. Stat. 24, 561-578, whose simplest design this is.
+Inputs near each other may have other neighbours, so there is no joint distribution here, and the mean has steps, small
+against its band.
 """
 
 from dataclasses import dataclass
@@ -19,7 +21,7 @@ from fgpr.errors import NumericalError
 from fgpr.gp.arrays import DOUBLE_BYTES, Array, inputs
 from fgpr.gp.cholesky import explain, factorise
 from fgpr.gp.covariance import Covariance
-from fgpr.gp.kernels.scaled_inputs import ScaledInputs
+from fgpr.gp.kernels.kernel import Placed
 from fgpr.gp.observations import Observations
 from fgpr.gp.prediction import Method, Prediction, check_shares, noise_for
 
@@ -84,23 +86,26 @@ class NeighbourPosterior:
         new = inputs(X, self.covariance.features)
         variance = noise_for(len(new), noise, self.noise_variance)
         mean = np.zeros(len(new))
-        share = np.ones(len(new))
+        share = self.covariance.shares(new, self.observations.centre)
         jitter = 0.0
         k = min(self.neighbours, self.rows)
         if not self.prior_only:
             centre = self.observations.centre
             here = self.covariance.scaled(self.observations.X, centre)
+            variances = here.diagonal + self.observations.noise / self.signal_variance
             matrix = np.empty((k, k), order="F")
             size = max(1, _BLOCK_BYTES // (DOUBLE_BYTES * self.rows))
             for start in range(0, len(new), size):
                 there = self.covariance.scaled(new[start : start + size], centre)
-                cross = self.covariance.kernel.cross(here, there)
+                cross = here.cross(there)
+                merits = cross * cross
+                if np.ndim(variances):
+                    merits /= np.reshape(variances, (-1, 1))
                 for column in range(there.rows):
-                    nearest = _largest(cross[:, column], k)
+                    nearest = _largest(merits[:, column], k)
                     place = start + column
-                    mean[place], share[place], needed = self._condition(
-                        nearest, cross[nearest, column], centre, matrix, place
-                    )
+                    mean[place], told, needed = self._condition(nearest, cross[nearest, column], centre, matrix, place)
+                    share[place] -= told
                     jitter = max(jitter, needed)
                 check_shares(mean, share, k, max(here.rounding, there.rounding))
         np.maximum(share, 0.0, out=share)
@@ -109,13 +114,13 @@ class NeighbourPosterior:
     def _condition(
         self, nearest: npt.NDArray[np.intp], correlation: Array, centre: Array, matrix: Array, place: int
     ) -> tuple[float, float, float]:
-        """(mean, share of the signal variance, jitter) at one new input."""
+        """(mean, what the rows take off the share of the signal variance, jitter) at one new input."""
         rows = self.observations
-        scaled: ScaledInputs = self.covariance.scaled(rows.X[nearest], centre)
+        scaled: Placed = self.covariance.scaled(rows.X[nearest], centre)
         ratio = rows.noise_of(nearest) / self.signal_variance
         try:
             jitter = factorise(
-                lambda: self.covariance.kernel.fill(scaled, matrix, None),
+                lambda: scaled.fill(matrix, None),
                 matrix,
                 ratio,
                 scaled.rounding,
@@ -125,7 +130,7 @@ class NeighbourPosterior:
             raise NumericalError(f"new input {place + 1}: {explain(error, rows.X)}") from error
         solution, _ = dpotrs(matrix, rows.y[nearest], lower=1)
         reduced = dtrsv(matrix, correlation, lower=1)
-        return float(correlation @ solution), float(1.0 - reduced @ reduced), jitter
+        return float(correlation @ solution), float(reduced @ reduced), jitter
 
 
 def _largest(values: Array, count: int) -> npt.NDArray[np.intp]:

@@ -15,8 +15,7 @@ from fgpr.errors import NumericalError
 from fgpr.gp.arrays import MEMORY_LIMIT, Array, check_memory, inputs
 from fgpr.gp.cholesky import JITTER_LIMIT, explain, factorise
 from fgpr.gp.covariance import Covariance
-from fgpr.gp.kernels.kernel import Kernel
-from fgpr.gp.kernels.scaled_inputs import ScaledInputs
+from fgpr.gp.kernels.kernel import Kernel, Placed
 from fgpr.gp.observations import Observations
 from fgpr.gp.prediction import JointPrediction, Method, Prediction, check_shares, noise_for
 
@@ -49,7 +48,7 @@ class Posterior:
     centre: Array
     factor: Array
     solution: Array
-    _inputs: ScaledInputs
+    _inputs: Placed
 
     @property
     def rows(self) -> int:
@@ -90,7 +89,7 @@ class Posterior:
         new = inputs(X, self.covariance.features)
         variance = noise_for(len(new), noise, self.noise_variance)
         mean = np.zeros(len(new))
-        share = np.ones(len(new))
+        share = self.covariance.shares(new, self.centre)
         if not self.prior_only:
             for start in range(0, len(new), _BLOCK):
                 block = slice(start, start + _BLOCK)
@@ -115,8 +114,8 @@ class Posterior:
         variance = noise_for(len(new), noise, self.noise_variance)
         check_memory(len(new), matrices=2, limit=self.memory_limit)
         there = self.covariance.scaled(new, self.centre)
-        share = self.covariance.kernel.cross(there, there)
-        np.fill_diagonal(share, 1.0)
+        share = there.cross(there)
+        np.fill_diagonal(share, there.diagonal)
         mean = np.zeros(len(new))
         if not self.prior_only and len(new):
             mean, reduced = self._reduce(there)
@@ -158,10 +157,10 @@ class Posterior:
         corner = np.empty((more.count, more.count), order="F")
 
         def fill() -> None:
-            self.covariance.kernel.fill(there, corner, None)
+            there.fill(corner, None)
             dsyrk(-1.0, reduced, beta=1.0, c=corner, trans=1, lower=1, overwrite_c=1)
 
-        ratio = more.noise / self.signal_variance + self.jitter - np.einsum("ij,ij->j", reduced, reduced)
+        ratio = more.noise / self.signal_variance + self.jitter
         rounding = max(self._inputs.rounding, there.rounding)
         try:
             extra = factorise(fill, corner, ratio, rounding, self.jitter_limit)
@@ -183,15 +182,15 @@ class Posterior:
             self.covariance.scaled(rows.X, self.centre),
         )
 
-    def _reduce(self, there: ScaledInputs) -> tuple[Array, Array]:
+    def _reduce(self, there: Placed) -> tuple[Array, Array]:
         """Means at new inputs, and L^-1 times their correlations with the rows, of shape (n, m)."""
-        cross = self.covariance.kernel.cross(self._inputs, there)
+        cross = self._inputs.cross(there)
         mean = cross.T @ self.solution
         return mean, dtrsm(1.0, self.factor, cross, lower=1, overwrite_b=1)
 
-    def _shares(self, mean: Array, reduced: Array, there: ScaledInputs) -> Array:
+    def _shares(self, mean: Array, reduced: Array, there: Placed) -> Array:
         """Latent variances as shares of the signal variance, checked but not yet clamped."""
-        share: Array = 1.0 - np.einsum("ij,ij->j", reduced, reduced)
+        share: Array = there.diagonal - np.einsum("ij,ij->j", reduced, reduced)
         check_shares(mean, share, self.rows, max(self._inputs.rounding, there.rounding))
         return share
 

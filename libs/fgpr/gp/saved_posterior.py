@@ -14,7 +14,7 @@ from fgpr import canonical
 from fgpr.errors import EncodingError
 from fgpr.gp.arrays import MEMORY_LIMIT, Array
 from fgpr.gp.conditioning import AnyPosterior, condition_by_neighbours
-from fgpr.gp.kernels.kernel import kernel_named
+from fgpr.gp.kernels.kernel import Kernel, kernel_named
 from fgpr.gp.neighbours import NeighbourPosterior
 from fgpr.gp.posterior import condition
 from fgpr.gp.record import Record
@@ -34,6 +34,21 @@ class Restored(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class SavedAxis(Record):
+    """A feature as the kernel was given it.
+
+    Attributes:
+        name: of the feature.
+        lower: least value that the model is meant for.
+        upper: largest value.
+    """
+
+    name: str
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
 class SavedPosterior(Record):
     """Everything that predictions depend on; `encode` and `load` give and take the file.
 
@@ -41,7 +56,7 @@ class SavedPosterior(Record):
         format: "fgpr-posterior".
         version: of this form; another one is refused.
         kernel: as `fgpr.gp.kernels.kernel.kernel_named` takes it.
-        theta: in the wire order, d + 2 numbers.
+        theta: in the wire order.
         features: names of the d inputs in order, or none.
         target_mean: of the scaling, in the target's units.
         target_sd: of the scaling, in the target's units.
@@ -52,6 +67,7 @@ class SavedPosterior(Record):
         blocks: how many rows were conditioned on at a time.
         neighbours: of a posterior by nearest neighbours; None for the exact one.
         jitter_limit: see `fgpr.gp.cholesky`.
+        axes: the features of the kernel, or None where it was made without.
     """
 
     format: Literal["fgpr-posterior"]
@@ -68,14 +84,14 @@ class SavedPosterior(Record):
     blocks: tuple[int, ...]
     neighbours: int | None
     jitter_limit: float
+    axes: tuple[SavedAxis, ...] | None = None
 
     def __post_init__(self) -> None:
-        kernel_named(self.kernel)
+        d = self._kernel().features(len(self.theta))
         if not self.target_sd > 0:
             raise EncodingError(f"a saved posterior's target_sd is {self.target_sd}: expected a number above 0")
         if min(self.blocks, default=-1) < 0 or sum(self.blocks) != len(self.targets):
             raise EncodingError(f"a saved posterior has blocks {list(self.blocks)} for {len(self.targets)} targets")
-        d = len(self.theta) - 2
         if self.features and len(self.features) != d:
             raise EncodingError(f"a saved posterior names {len(self.features)} features, theta has {d}")
         widths = {len(row) for row in self.inputs}
@@ -99,11 +115,11 @@ class SavedPosterior(Record):
             scaling: of its target.
             features: names of its inputs.
         """
-        rows = posterior.observations
+        rows, kernel = posterior.observations, posterior.covariance.kernel
         return cls(
             FORMAT,
             VERSION,
-            posterior.covariance.kernel.name,
+            kernel.name,
             _numbers(posterior.covariance.theta),
             features,
             scaling.mean,
@@ -115,6 +131,9 @@ class SavedPosterior(Record):
             (rows.count,) if isinstance(posterior, NeighbourPosterior) else posterior.blocks,
             posterior.neighbours if isinstance(posterior, NeighbourPosterior) else None,
             posterior.jitter_limit,
+            None
+            if kernel.axes is None
+            else tuple(SavedAxis(axis.name, axis.lower, axis.upper) for axis in kernel.axes),
         )
 
     @classmethod
@@ -146,8 +165,8 @@ class SavedPosterior(Record):
             DataError: as `fgpr.gp.posterior.condition`.
             NumericalError: as `fgpr.gp.posterior.condition`.
         """
-        kernel, theta = kernel_named(self.kernel), np.array(self.theta)
-        X = np.array(self.inputs).reshape(len(self.inputs), theta.size - 2)
+        kernel, theta = self._kernel(), np.array(self.theta)
+        X = np.array(self.inputs).reshape(len(self.inputs), kernel.features(theta.size))
         y, noise = np.array(self.targets), self.noise
         scaling = TargetScaling(self.target_mean, self.target_sd, self.target_constant)
         if self.neighbours is not None:
@@ -164,6 +183,9 @@ class SavedPosterior(Record):
         for part in others:
             posterior = posterior.append(X[part], y[part], of(part))
         return Restored(posterior, scaling)
+
+    def _kernel(self) -> Kernel:
+        return kernel_named(self.kernel, self.axes)
 
 
 def _numbers(values: Array) -> tuple[float, ...]:

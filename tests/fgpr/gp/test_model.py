@@ -79,7 +79,7 @@ def change(path: str, value: object) -> dict[str, Any]:
         ("target.name", "speed", "'speed' is repeated"),
         ("features.0.name", "age", "bounds are named"),
         ("target.scaling", "log", "scaling"),
-        ("kernel", "linear", "no kernel is named 'linear'"),
+        ("kernel", "cubic", "no kernel is named 'cubic'"),
         ("bounds.lower.0", 9, "not below"),
         ("bounds.lower", [0, 0, 0], "3 lower"),
         ("bounds.lower.0", True, "bounds.lower.0"),

@@ -43,6 +43,15 @@ def test_it_is_the_exact_posterior_of_the_most_correlated_rows(name: str) -> Non
         assert ours.latent_variance[place] == pytest.approx(there.latent_variance[0], abs=1e-12)
 
 
+def test_a_row_of_little_noise_is_preferred_to_a_nearer_one_of_much() -> None:
+    X, y, noise = [0.9, 1.3], [5.0, 2.0], [25.0, 0.01]
+    theta = np.log([1.0, 0.3, 1.0])
+    ours = condition_by_neighbours(kernel_named("rbf"), theta, X, y, noise, neighbours=1).predict([1.0])
+    # c^2 / (1 + q): 0.038 for the nearer row, 0.905 for the other.
+    assert ours.mean[0] == pytest.approx(2.0 * np.exp(-0.045) / 1.01)
+    assert ours.latent_variance[0] == pytest.approx(1.0 - np.exp(-0.09) / 1.01)
+
+
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 def test_bands_are_never_narrower_than_the_exact_ones_and_close_with_more_neighbours(name: str) -> None:
     X, y, new = data(600)
