@@ -23,7 +23,7 @@ class Matern32:
         The derivative follows from dc/du = -u exp(-u) and du / d log l_d = -3 (z_d - z'_d)^2 / u: no division by
         a distance of 0 is left.
         """
-        np.maximum(squares, 0.0, out=squares)
+        np.abs(squares, out=squares)
         np.sqrt(squares, out=squares)
         decay = np.negative(squares, out=weight)
         np.exp(decay, out=decay)

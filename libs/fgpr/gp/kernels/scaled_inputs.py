@@ -42,6 +42,7 @@ class ScaledInputs:
         self._left = np.ones((self.rows, d + 2), order="F")
         self._right = np.ones((self.rows, d + 2), order="F")
         self._scaled = self._left[:, :d]
+        self._squared = np.empty((self.rows, d), order="F")
         # Largest squares of each feature: they bound every square there will be, without a look at the inputs.
         with np.errstate(over="ignore"):
             self._reach = np.square(np.abs(self._centred).max(axis=0, initial=0.0))
@@ -72,7 +73,8 @@ class ScaledInputs:
         if not math.isfinite(self.rounding):
             raise NumericalError("inputs over length-scales overflow: scale the inputs or raise the length-scales")
         np.multiply(self._centred, inverse, out=self._scaled)
-        squares = np.add.reduce(self._scaled * self._scaled, axis=1)
+        np.multiply(self._scaled, self._scaled, out=self._squared)
+        squares = np.add.reduce(self._squared, axis=1)
         squares *= -0.5
         self._left[:, d + 1] = squares
         self._right[:, :d] = self._scaled
@@ -107,16 +109,14 @@ class ScaledInputs:
         if self._exact:
             lower = np.tril(weights)
             return np.array([_spread(lower, column) for column in self._scaled.T])
-        # With T the lower triangle the sum is that of z_i^2 (T 1 + T' 1)_i - 2 z_i (T z)_i; a triangular product is
+        # With T the lower triangle the sum is that of (T 1 + T' 1)_i z_i^2 - 2 z_i (T z)_i; a triangular product is
         # faster than a symmetric one.
         products = dtrmm(1.0, weights, self.scaled_and_one, lower=1)
-        ends = dtrmv(weights, np.ones(self.rows), lower=1, trans=1, overwrite_x=1)
+        ends = dtrmv(weights, self._left[:, self.features], lower=1, trans=1)
         ends += products[:, -1]
-        spread = ends[:, np.newaxis] * self._scaled
-        products *= 2.0
-        spread -= products[:, :-1]
-        spread *= self._scaled
-        total: Array = np.add.reduce(spread, axis=0)
+        products[:, :-1] *= self._scaled
+        total: Array = np.dot(ends, self._squared)
+        total -= 2.0 * np.add.reduce(products[:, :-1], axis=0)
         return total
 
 
