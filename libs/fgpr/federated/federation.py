@@ -5,8 +5,8 @@ from typing import Annotated, Any, Self
 from pydantic import Field, JsonValue, model_validator
 
 from fgpr.errors import EncodingError
-from fgpr.gp.local_training import TrainingSettings
 from fgpr.gp.model import ModelSpec
+from fgpr.gp.training_settings import TrainingSettings
 from fgpr.message import Count, Message, Name
 from fgpr.secagg.planning import AggregationRules
 

@@ -49,6 +49,9 @@ class LogPrior:
         priors: at most one an entry of theta.
         names: of the entries of theta, in the wire order.
 
+    Attributes:
+        information: what the priors alone know of each entry, 1 / sigma^2 or 0, shape (L,).
+
     Raises:
         EncodingError: a prior of what theta does not have, or two of one entry.
     """
@@ -63,6 +66,8 @@ class LogPrior:
         self._places = np.array([known.index(prior.name) for prior in priors], dtype=np.intp)
         self._centres = np.array([math.log(prior.median) for prior in priors])
         self._sigmas = np.array([prior.sigma for prior in priors])
+        self.information = np.zeros(len(known))
+        self.information[self._places] = self._sigmas**-2.0
         self._constant = -float(np.log(self._sigmas).sum()) - 0.5 * len(priors) * math.log(2.0 * math.pi)
 
     @property

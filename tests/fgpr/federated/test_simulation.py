@@ -13,10 +13,11 @@ from fgpr.gp.arrays import Array
 from fgpr.gp.hyperparameters import Bounds, theta_names
 from fgpr.gp.kernels.kernel import kernel_named
 from fgpr.gp.likelihood import Likelihood, Workspace
-from fgpr.gp.local_training import TrainingSettings, train
+from fgpr.gp.local_training import train
 from fgpr.gp.model import Feature, ModelSpec, Target
 from fgpr.gp.posterior import condition
 from fgpr.gp.scaling import TargetScaling
+from fgpr.gp.training_settings import TrainingSettings
 
 BOUNDS = Bounds.from_natural(theta_names(1), [0.01, 0.01, 0.01], [100.0, 10.0, 100.0])
 RBF = kernel_named("rbf")

@@ -24,7 +24,8 @@ from fgpr.errors import DataError
 from fgpr.gp.conditioning import condition_within_memory
 from fgpr.gp.hyperparameters import Bounds, theta_names
 from fgpr.gp.kernels.kernel import kernel_named
-from fgpr.gp.local_training import TrainingSettings, train
+from fgpr.gp.local_training import train
+from fgpr.gp.training_settings import TrainingSettings
 from fgpr.gp.posterior import condition
 
 rng = np.random.default_rng(0)
