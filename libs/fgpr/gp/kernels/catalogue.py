@@ -5,7 +5,6 @@ This is the one place where a new kernel is entered.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 from fgpr.errors import EncodingError
@@ -18,7 +17,7 @@ from fgpr.gp.kernels.matern12 import Matern12
 from fgpr.gp.kernels.matern32 import Matern32
 from fgpr.gp.kernels.matern52 import Matern52
 from fgpr.gp.kernels.periodic import PlacedPeriodic
-from fgpr.gp.kernels.radial import PlacedRadial, Profile
+from fgpr.gp.kernels.radial import PlaceRadial, Profile
 from fgpr.gp.kernels.rational_quadratic import PlacedRationalQuadratic
 from fgpr.gp.kernels.rbf import RBF
 
@@ -97,7 +96,7 @@ ALPHA = ParameterKind("alpha", 1.0, 1e-2, 1e3)
 
 
 def _radial(profile: Profile) -> Callable[[Mapping[str, float], Ranges | None], Place]:
-    return lambda _numbers, _ranges: partial(PlacedRadial, profile)
+    return lambda _numbers, _ranges: PlaceRadial(profile)
 
 
 def _linear(_numbers: Mapping[str, float], ranges: Ranges | None) -> Place:
@@ -112,7 +111,7 @@ _ALL = (
     KernelKind("matern-5/2", _radial(Matern52()), (LENGTHSCALE,)),
     KernelKind(
         "matern",
-        lambda numbers, _ranges: partial(PlacedRadial, Matern(numbers["nu"])),
+        lambda numbers, _ranges: PlaceRadial(Matern(numbers["nu"])),
         (LENGTHSCALE,),
         fixed={"nu": NU_LIMITS},
     ),

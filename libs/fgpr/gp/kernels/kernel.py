@@ -21,6 +21,7 @@ from fgpr.gp.kernels.expression import Component, Expression, features_of
 from fgpr.gp.kernels.factor import Place, PlacedFactor
 from fgpr.gp.kernels.parameters import Axis
 from fgpr.gp.kernels.parsing import parse
+from fgpr.gp.kernels.radial import PlaceRadial, Profile
 from fgpr.gp.kernels.single import PlacedSingle
 
 MAX_FEATURES = 298
@@ -114,6 +115,13 @@ class Kernel:
         """How many n x n matrices a gradient takes beyond the two of a single kernel."""
         parts = len(self.expression.components)
         return 0 if parts == 1 else 2 * parts + 4
+
+    @property
+    def profile(self) -> Profile | None:
+        """Its correlation as a function of the distance, for one ARD kernel on all features; else None."""
+        maker = self._parts[0].make
+        alone = len(self._parts) == 1 and self._parts[0].columns is None
+        return maker.profile if alone and isinstance(maker, PlaceRadial) else None
 
     def names(self, features: int) -> tuple[str, ...]:
         """Names of the entries of theta, for d features."""

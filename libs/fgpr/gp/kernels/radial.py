@@ -5,6 +5,7 @@ once for all of them.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -37,6 +38,17 @@ class Profile(Protocol):
             squares: of any shape; rounding may have moved an entry past 0.
             weight: gets w with d c_ij / d log l_d = w_ij (z_id - z_jd)^2; of the same shape, or None.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceRadial:
+    """Places a profile on inputs: see `fgpr.gp.kernels.factor.Place`."""
+
+    profile: Profile
+
+    def __call__(self, X: Array, centre: Array | None) -> "PlacedRadial":
+        """The profile on these inputs."""
+        return PlacedRadial(self.profile, X, centre)
 
 
 class PlacedRadial:
