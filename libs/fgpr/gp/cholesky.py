@@ -81,7 +81,7 @@ def factorise(
         fill()
         pivots += ratio + jitter
         _, info = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
-        if info == 0 and np.minimum.reduce(pivots, initial=np.inf) ** 2 > rounding:
+        if info == 0 and np.minimum.reduce(pivots) ** 2 > rounding:
             return jitter
         jitter = 10.0 * jitter if jitter else JITTER_START
         if jitter > limit * (1 + 1e-9):

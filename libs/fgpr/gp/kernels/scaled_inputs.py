@@ -1,7 +1,7 @@
 """Inputs divided by their length-scales, laid out so that one matrix product gives every squared distance.
 
-With z_i the scaled inputs and q_i = -|z_i|^2 / 2, the product of the rows [z_i, 1, q_i] and [z_j, q_j, 1] is
-z_i z_j + q_i + q_j = -|z_i - z_j|^2 / 2. Its rounding does not matter to a correlation that is smooth at 0; for
+With z_i the scaled inputs and q_i = |z_i|^2, the product of the rows [z_i, 1, q_i] and [-2 z_j, q_j, 1] is
+q_i + q_j - 2 z_i z_j = |z_i - z_j|^2. Its rounding does not matter to a correlation that is smooth at 0; for
 one that is not, distances are taken from differences, which costs more.
 """
 
@@ -75,9 +75,8 @@ class ScaledInputs:
         np.multiply(self._centred, inverse, out=self._scaled)
         np.multiply(self._scaled, self._scaled, out=self._squared)
         squares = np.add.reduce(self._squared, axis=1)
-        squares *= -0.5
         self._left[:, d + 1] = squares
-        self._right[:, :d] = self._scaled
+        np.multiply(self._scaled, -2.0, out=self._right[:, :d])
         self._right[:, d] = squares
 
     def squared_distances(self, factor: float, out: Array) -> None:
@@ -86,7 +85,7 @@ class ScaledInputs:
             cdist(self._scaled, self._scaled, "sqeuclidean", out=out.T)
             out *= factor
         else:
-            dgemm(-2.0 * factor, self._left, self._right, trans_b=1, c=out, overwrite_c=1)
+            dgemm(factor, self._left, self._right, trans_b=1, c=out, overwrite_c=1)
 
     def squared_distances_to(self, other: "ScaledInputs", factor: float) -> Array:
         """Factor times the squared distances between these rows and those of `other`, of shape (n, m).
@@ -97,7 +96,7 @@ class ScaledInputs:
             squares: Array = cdist(other._scaled, self._scaled, "sqeuclidean").T
             squares *= factor
             return squares
-        product: Array = dgemm(-2.0 * factor, self._left, other._right, trans_b=1)
+        product: Array = dgemm(factor, self._left, other._right, trans_b=1)
         return product
 
     def weighted_spread(self, weights: Array) -> Array:
@@ -114,9 +113,9 @@ class ScaledInputs:
         products = dtrmm(1.0, weights, self.scaled_and_one, lower=1)
         ends = dtrmv(weights, self._left[:, self.features], lower=1, trans=1)
         ends += products[:, -1]
-        products[:, :-1] *= self._scaled
         total: Array = np.dot(ends, self._squared)
-        total -= 2.0 * np.add.reduce(products[:, :-1], axis=0)
+        # The right rows hold -2 z.
+        total += np.einsum("ij,ij->j", self._right[:, : self.features], products[:, :-1])
         return total
 
 
