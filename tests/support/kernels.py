@@ -7,6 +7,9 @@ from fgpr.gp.kernels import parameters
 from fgpr.gp.kernels.kernel import Kernel, kernel_named
 from fgpr.gp.model import Feature
 
+FASTEST = ("rbf", "matern-3/2")
+"""The kernels whose theta is oldest and whose time is held against LAPACK."""
+
 SINGLE = (
     "rbf",
     "matern-1/2",

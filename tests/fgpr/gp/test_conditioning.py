@@ -11,8 +11,9 @@ from client_agent.cmapss import read_cmapss
 from fgpr.errors import DataError
 from fgpr.gp.conditioning import condition_by_neighbours, condition_within_memory
 from fgpr.gp.hyperparameters import Hyperparameters
-from fgpr.gp.kernels.kernel import KERNEL_NAMES, kernel_named
+from fgpr.gp.kernels.kernel import kernel_named
 from fgpr.gp.posterior import condition
+from support.kernels import FASTEST
 
 FD001_ROWS = 20_631
 
@@ -58,7 +59,7 @@ def test_the_memory_decides_and_the_result_says_so() -> None:
         condition_within_memory(kernel_named("rbf"), theta, x, x, memory_limit=0, neighbours=0)
 
 
-@pytest.mark.parametrize("name", KERNEL_NAMES)
+@pytest.mark.parametrize("name", FASTEST)
 def test_many_rows_filled_in_blocks_are_the_same_posterior(name: str) -> None:
     """Above 2,048 rows the exact matrix is filled block by block; appending fills it otherwise."""
     rng = np.random.default_rng(2)
@@ -81,7 +82,7 @@ def test_case_a9_fd001_as_one_client_trains_and_predicts_within_2_gib() -> None:
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", KERNEL_NAMES)
+@pytest.mark.parametrize("name", FASTEST)
 def test_on_fd001_it_predicts_within_1_percent_of_the_exact_one_on_3000_rows(name: str, real_data: Path) -> None:
     path = real_data / "cmapss" / "train_FD001.txt"
     if not path.is_file():

@@ -4,8 +4,9 @@ import pytest
 from fgpr.errors import DataError, NumericalError
 from fgpr.gp.arrays import Array
 from fgpr.gp.conditioning import condition_by_neighbours
-from fgpr.gp.kernels.kernel import KERNEL_NAMES, kernel_named
+from fgpr.gp.kernels.kernel import kernel_named
 from fgpr.gp.posterior import condition
+from support.kernels import FASTEST
 
 THETA = np.log([1.5, 0.3, 0.4, 0.8])
 
@@ -17,7 +18,7 @@ def data(rows: int) -> tuple[Array, Array, Array]:
 
 
 @pytest.mark.parametrize("noise", [None, 0.5, "a row"])
-@pytest.mark.parametrize("name", KERNEL_NAMES)
+@pytest.mark.parametrize("name", FASTEST)
 def test_with_all_rows_as_neighbours_it_is_the_exact_posterior(name: str, noise: float | str | None) -> None:
     X, y, new = data(80)
     given = np.linspace(0.01, 0.4, 80) if noise == "a row" else noise
@@ -29,7 +30,7 @@ def test_with_all_rows_as_neighbours_it_is_the_exact_posterior(name: str, noise:
     assert (ours.noise_variance, ours.jitter) == (0.1, 0.0)
 
 
-@pytest.mark.parametrize("name", KERNEL_NAMES)
+@pytest.mark.parametrize("name", FASTEST)
 def test_it_is_the_exact_posterior_of_the_most_correlated_rows(name: str) -> None:
     X, y, new = data(200)
     kernel = kernel_named(name)
@@ -52,7 +53,7 @@ def test_a_row_of_little_noise_is_preferred_to_a_nearer_one_of_much() -> None:
     assert ours.latent_variance[0] == pytest.approx(1.0 - np.exp(-0.09) / 1.01)
 
 
-@pytest.mark.parametrize("name", KERNEL_NAMES)
+@pytest.mark.parametrize("name", FASTEST)
 def test_bands_are_never_narrower_than_the_exact_ones_and_close_with_more_neighbours(name: str) -> None:
     X, y, new = data(600)
     exact = condition(kernel_named(name), THETA, X, y).predict(new)

@@ -3,14 +3,15 @@ import pytest
 
 from fgpr.errors import DataError, NumericalError
 from fgpr.gp.hyperparameters import Hyperparameters
-from fgpr.gp.kernels.kernel import KERNEL_NAMES, kernel_named
+from fgpr.gp.kernels.kernel import kernel_named
 from fgpr.gp.posterior import condition
 from fgpr.gp.prediction import JointPrediction
+from support.kernels import FASTEST
 
 THETA = Hyperparameters(2.0, 0.5, (1.0,)).theta
 
 
-@pytest.mark.parametrize("name", KERNEL_NAMES)
+@pytest.mark.parametrize("name", FASTEST)
 def test_the_joint_covariance_is_that_of_the_closed_form(name: str) -> None:
     rng = np.random.default_rng(3)
     x, y, new = rng.uniform(0, 5, 30), rng.normal(size=30), np.linspace(-1.0, 6.0, 25)

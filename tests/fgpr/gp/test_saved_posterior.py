@@ -9,11 +9,12 @@ from fgpr.errors import EncodingError
 from fgpr.gp.arrays import Array
 from fgpr.gp.conditioning import AnyPosterior, condition_by_neighbours
 from fgpr.gp.hyperparameters import Hyperparameters
-from fgpr.gp.kernels.kernel import KERNEL_NAMES, kernel_named
+from fgpr.gp.kernels.kernel import kernel_named
 from fgpr.gp.model import Feature, ModelSpec, Prior, Target
 from fgpr.gp.posterior import condition
 from fgpr.gp.saved_posterior import SavedPosterior
 from fgpr.gp.scaling import TargetScaling
+from support.kernels import FASTEST
 
 RBF = kernel_named("rbf")
 F1_THETA = Hyperparameters(1.0, 0.1, (1.0,)).theta
@@ -76,7 +77,7 @@ def grown(name: str, noise: bool, neighbours: bool) -> AnyPosterior:
 @pytest.mark.slow
 @pytest.mark.parametrize("neighbours", [False, True])
 @pytest.mark.parametrize("noise", [False, True])
-@pytest.mark.parametrize("name", KERNEL_NAMES)
+@pytest.mark.parametrize("name", FASTEST)
 def test_a_grown_posterior_comes_back_bit_for_bit(name: str, noise: bool, neighbours: bool) -> None:
     posterior = grown(name, noise, neighbours)
     new = posterior.observations.X[::7] * 1.01

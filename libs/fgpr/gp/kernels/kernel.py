@@ -28,8 +28,7 @@ MAX_FEATURES = 298
 """More would make the theta of a single kernel longer than the 300 numbers that a contribution is meant for."""
 
 MAX_THETA = 300
-
-KERNEL_NAMES = ("rbf", "matern-3/2")
+"""Entries of theta that a contribution is meant for."""
 
 
 class Placed(Protocol):

@@ -1,7 +1,7 @@
 """A linear mean without intercept whose slopes are integrated out.
 
 Slopes with independent normal priors of variance s^2 add s^2 sum_d z_d z'_d to the covariance (Rasmussen & Williams
-2006, eq. (4.20) p. 86 and sec. 2.7 p. 28). Inputs enter as z_d = (x_d - middle of the feature's range) / range, so
+2006, sec. 4.2.2 p. 89 and sec. 2.7 p. 28). Inputs enter as z_d = (x_d - middle of the feature's range) / range, so
 that s, its term's signal standard deviation, is that of the change over the whole range of a feature. An intercept is
 the kernel `constant`.
 """

@@ -1,6 +1,7 @@
 """Matern kernel with nu = 1/2, the covariance of an Ornstein-Uhlenbeck process, one length-scale a feature (ARD).
 
-Rasmussen & Williams (2006), eq. (4.18) p. 86: c(x, x') = exp(-r), with r^2 = sum_d (x_d - x'_d)^2 / l_d^2.
+Rasmussen & Williams (2006), eq. (4.18) p. 86 with gamma = 1: c(x, x') = exp(-r), with
+r^2 = sum_d (x_d - x'_d)^2 / l_d^2.
 """
 
 from typing import ClassVar
