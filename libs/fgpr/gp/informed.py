@@ -16,7 +16,7 @@ from fgpr.gp.likelihood import Likelihood
 MIN_INFORMATION = 0.01
 """Least information, in nats, for a coordinate to be trained."""
 
-_FIRST_ROWS = 64
+_FIRST_ROWS = 32
 _MOST_ROWS = 512
 
 
@@ -37,7 +37,7 @@ def uninformed(likelihood: Likelihood, rows: int, theta: Array, more: Array) -> 
     for limit in (_FIRST_ROWS, _MOST_ROWS):
         chosen = None if rows <= limit else np.linspace(0, rows - 1, limit).astype(np.intp)
         likelihood.restrict(chosen)
-        flat = np.diagonal(likelihood.curvature(theta).information) + more < MIN_INFORMATION
+        flat = np.diagonal(likelihood.information(theta)) + more < MIN_INFORMATION
         if chosen is None or not flat.any():
             break
     likelihood.restrict(None)

@@ -162,6 +162,14 @@ class Likelihood:
         nats, a, q, jitter = self._solve(vector, gradient=True)
         return ValueAndGradient(nats, self._gradient(vector.size, a, q), jitter)
 
+    def information(self, theta: npt.ArrayLike) -> Array:
+        """The Fisher information at theta alone, of shape (L, L); raises as `curvature`."""
+        vector = check_theta_of(self._kernel, theta, self.features)
+        check_memory(self.rows, 4 + self._kernel.matrices + vector.size, self._workspace.limit)
+        _, _, q, _ = self._solve(vector, gradient=False)
+        matrix, _ = self._workspace.squares(self.rows)
+        return fisher_information(self._active, matrix, q, vector.size)
+
     def curvature(self, theta: npt.ArrayLike) -> Curvature:
         """The negative log marginal likelihood at theta, its gradient and the Fisher information, from one factor.
 

@@ -32,6 +32,7 @@ def test_the_information_is_its_definition(text: str, features: int) -> None:
     expected = np.array([[0.5 * np.trace(a @ b) for b in products] for a in products])
     ours = Likelihood(kernel, X, y).curvature(theta)
     np.testing.assert_allclose(ours.information, expected, rtol=1e-6, atol=1e-6 * expected.max())
+    assert Likelihood(kernel, X, y).information(theta).tolist() == ours.information.tolist()
     assert np.linalg.eigvalsh(ours.information).min() > -1e-9 * expected.max()
 
 
