@@ -89,7 +89,7 @@ def matrix_bytes(rows: int, matrices: int = 1) -> int:
 
 def diagonal(matrix: Array) -> Array:
     """Writable view of the diagonal of a square matrix in Fortran order."""
-    return matrix.T.reshape(-1)[:: matrix.shape[0] + 1]
+    return matrix.ravel("K")[:: matrix.shape[0] + 1]
 
 
 def duplicate_rows(X: Array) -> list[list[int]]:

@@ -9,7 +9,7 @@ leaves little but products, and takes half to four fifths of the time of potri f
 """
 
 from scipy.linalg.blas import dtrmm
-from scipy.linalg.lapack import dlauum, dtrtri
+from scipy.linalg.lapack import dlauum, dpotri, dtrtri
 
 from fgpr.gp.arrays import Array
 
@@ -44,5 +44,8 @@ def invert_triangle(factor: Array) -> None:
 
 def invert_from_factor(factor: Array) -> None:
     """Replace L by the lower triangle of the inverse of L L', in place; arguments as in `invert_triangle`."""
+    if factor.shape[0] <= _PLAIN:
+        dpotri(factor, lower=1, overwrite_c=1)
+        return
     invert_triangle(factor)
     dlauum(factor, lower=1, overwrite_c=1)

@@ -188,7 +188,8 @@ class Likelihood:
     def _checked(self, theta: npt.ArrayLike) -> Array:
         """Theta as an array of the right length, each entry within its limit; raises as `check_theta_of`."""
         vector = np.asarray(theta, dtype=np.float64)
-        if vector.shape != (self._length,) or not np.maximum.reduce(np.abs(vector)) <= LOG_LIMIT:
+        # The norm is a bound on each entry, NaN included, in one call.
+        if vector.shape != (self._length,) or not ddot(vector, vector) <= LOG_LIMIT * LOG_LIMIT:
             return check_theta_of(self._kernel, theta, self.features)
         return vector
 

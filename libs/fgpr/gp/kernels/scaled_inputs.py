@@ -2,17 +2,19 @@
 
 With z_i the scaled inputs and q_i = |z_i|^2, the product of the rows [z_i, 1, q_i] and [-2 z_j, q_j, 1] is
 q_i + q_j - 2 z_i z_j = |z_i - z_j|^2. Its rounding does not matter to a correlation that is smooth at 0; for
-one that is not, distances are taken from differences, which costs more.
+one that is not, distances are taken from differences, which costs more; so they are for few inputs of any kernel.
 """
 
 import math
 
 import numpy as np
-from scipy.linalg.blas import dgemm, dtrmm, dtrmv
+from scipy.linalg.blas import ddot, dgemm, dgemv, dtrmm, dtrmv
 from scipy.spatial.distance import cdist
 
 from fgpr.errors import NumericalError
 from fgpr.gp.arrays import Array
+from fgpr.gp.kernels.pairs import LIMIT as PAIRS_LIMIT
+from fgpr.gp.kernels.pairs import Pairs
 
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 
@@ -39,10 +41,14 @@ class ScaledInputs:
         self.features: int = X.shape[1]
         self._centred = np.asfortranarray(X - (X.mean(axis=0) if centre is None else centre))
         d = self.features
+        self._small = self.rows > 1 and self.rows * self.rows * d <= PAIRS_LIMIT
+        self._pairs: Pairs | None = None
         self._left = np.ones((self.rows, d + 2), order="F")
         self._right = np.ones((self.rows, d + 2), order="F")
         self._scaled = self._left[:, :d]
         self._squared = np.empty((self.rows, d), order="F")
+        self._inverse = self._precision = np.ones(d)
+        self._laid = False
         # Largest squares of each feature: they bound every square there will be, without a look at the inputs.
         with np.errstate(over="ignore"):
             self._reach = np.square(np.abs(self._centred).max(axis=0, initial=0.0))
@@ -51,11 +57,13 @@ class ScaledInputs:
     @property
     def scaled(self) -> Array:
         """z, of shape (n, d)."""
+        self._lay()
         return self._scaled
 
     @property
     def scaled_and_one(self) -> Array:
         """[z, 1], of shape (n, d + 1), contiguous by columns."""
+        self._lay()
         return self._left[:, : self.features + 1]
 
     def rescale(self, lengthscales: Array) -> None:
@@ -64,15 +72,23 @@ class ScaledInputs:
         Raises:
             NumericalError: an input over its length-scale is too large to be squared.
         """
-        d = self.features
-        inverse = 1.0 / lengthscales
-        # `dot` overflows without a warning.
-        self.rounding = _ROUNDING * (1.0 + 0.5 * float(np.dot(self._reach, inverse * inverse)))
+        self._inverse = 1.0 / lengthscales
+        self._precision = self._inverse * self._inverse
+        self._laid = False
+        # BLAS overflows without a warning, unlike `np.dot`.
+        self.rounding = _ROUNDING * (1.0 + 0.5 * ddot(self._reach, self._precision))
         if self._exact:
             self.rounding = math.sqrt(_ROUNDING * self.rounding)
         if not math.isfinite(self.rounding):
             raise NumericalError("inputs over length-scales overflow: scale the inputs or raise the length-scales")
-        np.multiply(self._centred, inverse, out=self._scaled)
+
+    def _lay(self) -> None:
+        """Bring the rows of the product above up to date: `rescale` alone would do for `Pairs`."""
+        if self._laid:
+            return
+        self._laid = True
+        d = self.features
+        np.multiply(self._centred, self._inverse, out=self._scaled)
         np.multiply(self._scaled, self._scaled, out=self._squared)
         squares = np.add.reduce(self._squared, axis=1)
         self._left[:, d + 1] = squares
@@ -81,6 +97,10 @@ class ScaledInputs:
 
     def squared_distances(self, factor: float, out: Array) -> None:
         """Factor times |z_i - z_j|^2 into `out`, of shape (n, n) in Fortran order; rounding can pass 0."""
+        if self._small:
+            self._paired().weighted_sum(factor * self._precision, out)
+            return
+        self._lay()
         if self._exact:
             cdist(self._scaled, self._scaled, "sqeuclidean", out=out.T)
             out *= factor
@@ -92,6 +112,8 @@ class ScaledInputs:
 
         Both have to be centred on the same point.
         """
+        self._lay()
+        other._lay()
         if self._exact:
             squares: Array = cdist(other._scaled, self._scaled, "sqeuclidean").T
             squares *= factor
@@ -105,6 +127,9 @@ class ScaledInputs:
         Args:
             weights: w, symmetric, shape (n, n), Fortran order; only its lower triangle is read.
         """
+        if self._small:
+            return self._paired().sums(weights) * self._precision
+        self._lay()
         if self._exact:
             lower = np.tril(weights)
             return np.array([_spread(lower, column) for column in self._scaled.T])
@@ -113,10 +138,15 @@ class ScaledInputs:
         products = dtrmm(1.0, weights, self.scaled_and_one, lower=1)
         ends = dtrmv(weights, self._left[:, self.features], lower=1, trans=1)
         ends += products[:, -1]
-        total: Array = np.dot(ends, self._squared)
+        total: Array = dgemv(1.0, self._squared, ends, trans=1)
         # The right rows hold -2 z.
         total += np.einsum("ij,ij->j", self._right[:, : self.features], products[:, :-1])
         return total
+
+    def _paired(self) -> Pairs:
+        if self._pairs is None:
+            self._pairs = Pairs(self._centred)
+        return self._pairs
 
 
 def _spread(lower: Array, column: Array) -> float:
