@@ -3,11 +3,13 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
+PEERS := .venv-peers
+PEERS_STAMP := $(PEERS)/.ready
 # Parallel clients and tests want one BLAS thread each: two pools on two cores fight.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup demo test check fmt bench lock clean
+.PHONY: help setup setup-peers demo test check fmt bench lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -38,8 +40,15 @@ fmt: setup ## format, and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: setup ## time a training step and a prediction; writes build/reports/bench.json
-	$(BIN)/python tests/benchmarks/bench.py $(ARGS)
+bench: setup ## time a step and a prediction beside the peers (ARGS=--quick for few sizes); writes build/reports/bench.json
+	PYTHONPATH=tests $(BIN)/python -m benchmarks $(ARGS)
+
+setup-peers: $(PEERS_STAMP) ## make .venv-peers with GPyTorch and JAX, which only bench compares with
+
+$(PEERS_STAMP): requirements/peers.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/peers.txt
+	@touch $(PEERS_STAMP)
 
 lock: setup ## renew the hashed locks under requirements/
 	$(BIN)/python -m pip install --quiet "uv>=0.13,<0.14"
@@ -48,4 +57,4 @@ lock: setup ## renew the hashed locks under requirements/
 	for extra in aggregator agent demo; do $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --extra $$extra --no-emit-package fgpr -o requirements/$$extra.txt pyproject.toml; done
 
 clean: ## remove what the targets made
-	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) $(PEERS) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -10,7 +10,8 @@ from client_agent.agent import Agent
 from client_agent.local_data import Source
 from fgpr.errors import PlanRefused
 from fgpr.federated.publication import PriorRecord
-from fgpr.gp.local_training import LocalUpdate, TrainingSettings, train
+from fgpr.gp.local_training import LocalUpdate, train
+from fgpr.gp.training_settings import TrainingSettings
 from fgpr.secagg.checked_plan import CheckedPlan
 from fgpr.secagg.contributor import Contributed, contribute
 
@@ -38,6 +39,8 @@ class Made:
         clipped = sorted({*self.update.clipped, *self.contributed.saturated})
         if clipped:
             parts.append(f"at its bound: {', '.join(clipped)}")
+        if self.update.uninformed:
+            parts.append(f"left as it was sent, since these rows do not inform it: {', '.join(self.update.uninformed)}")
         if self.contributed.weight_capped:
             parts.append("fewer rows counted than there are: the federation caps weights")
         return "; ".join(parts)
@@ -88,7 +91,9 @@ def make(
         settings,
         prior.spec.bounds,
         agent.rng,
-        first_step=plan.prior_version * settings.steps,
+        first_step=plan.prior_version * settings.local_steps(rows.y.size),
+        priors=prior.spec.priors,
+        clients=len(plan.invited),
     )
     if observer is not None:
         observer(update.theta, update.observations)

@@ -117,7 +117,7 @@ def demonstrate(wish: Wish, progress: Progress) -> Shown:
         rmse_prior_mean=served.mean,
         rmse_prior_sd=served.sd,
         rmse_optimum_mean=best.mean,
-        rmse_noise_floor=prior.hyperparameters.noise_sd,
+        rmse_noise_floor=prior.natural["noise sd"],
         coverage_95=served.coverage_95,
         audit_entries=entries,
         audit_verified=verified,

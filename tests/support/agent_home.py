@@ -18,7 +18,7 @@ from fgpr import merkle, private_keys, signatures
 from fgpr.auditlog import checkpoint, entries
 from fgpr.auditlog.checkpoint import Checkpoint
 from fgpr.errors import Conflict, RequestError, TooLate, UnknownResource
-from fgpr.gp.local_training import TrainingSettings
+from fgpr.gp.training_settings import TrainingSettings
 from fgpr.message import Message, Signed
 from fgpr.rest import (
     AbortedRound,

@@ -6,8 +6,8 @@ from pydantic import Field, JsonValue, model_validator
 
 from fgpr.errors import EncodingError
 from fgpr.federated.publication import codec_for
-from fgpr.gp.local_training import TrainingSettings
 from fgpr.gp.model import ModelSpec
+from fgpr.gp.training_settings import TrainingSettings
 from fgpr.message import Count, Message, Name
 from fgpr.secagg.planning import AggregationRules
 

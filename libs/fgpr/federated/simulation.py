@@ -15,9 +15,11 @@ from fgpr.federated.fedavg import Contribution, weighted_average
 from fgpr.federated.participation import Participation, everyone
 from fgpr.gp.arrays import Array, inputs, targets
 from fgpr.gp.hyperparameters import Bounds
+from fgpr.gp.hyperprior import LogNormal
 from fgpr.gp.kernels.kernel import Kernel
 from fgpr.gp.likelihood import Workspace
-from fgpr.gp.local_training import TrainingSettings, train
+from fgpr.gp.local_training import train
+from fgpr.gp.training_settings import TrainingSettings
 
 Aggregate = Callable[[Sequence[Contribution]], Array]
 """From the contributions of a round to the next theta."""
@@ -51,6 +53,7 @@ class SimulatedRound:
         loss: mean over their rows of the loss before their first step (on its batch), nats a point.
         clipped: names of hyper-parameters that some client's step pushed against a bound.
         jitter: the largest that a client's step needed.
+        uninformed: names of hyper-parameters that no client's data said anything about.
     """
 
     theta: Array
@@ -58,6 +61,7 @@ class SimulatedRound:
     loss: float
     clipped: tuple[str, ...]
     jitter: float
+    uninformed: tuple[str, ...]
 
 
 def simulate(
@@ -70,11 +74,12 @@ def simulate(
     rng: np.random.Generator,
     participation: Participation = everyone,
     aggregate: Aggregate = weighted_average,
+    priors: Sequence[LogNormal] = (),
 ) -> list[SimulatedRound]:
     """Run the rounds, each from the theta of the one before.
 
-    A decaying rate runs on over the rounds: its t is (round - 1) E + step. Each client draws from a generator of its
-    own, so that its batches do not depend on who else is there.
+    A decaying rate runs on over the rounds: its t is (round - 1) E + step, E the client's own. Each client draws from a
+    generator of its own, so that its batches do not depend on who else is there.
 
     Args:
         kernel: the correlation.
@@ -86,6 +91,7 @@ def simulate(
         rng: source of the clients' generators and of the participation's.
         participation: who takes part; see `fgpr.federated.participation`.
         aggregate: makes the next theta; may raise to end the simulation.
+        priors: of the model; they count once in the federation.
 
     Returns:
         One entry a round.
@@ -117,8 +123,10 @@ def simulate(
                     settings,
                     bounds,
                     generators[index],
-                    first_step=number * settings.steps,
+                    first_step=number * settings.local_steps(client.y.size),
                     workspace=workspace,
+                    priors=priors,
+                    clients=len(data),
                 )
             except DataError as error:
                 raise DataError(f"client {client.client}: {error}") from error
@@ -137,6 +145,7 @@ def simulate(
                 sum(update.losses[0] * update.observations for update in updates) / rows,
                 tuple(name for name in bounds.names if name in hit),
                 max(update.jitter for update in updates),
+                tuple(name for name in bounds.names if all(name in update.uninformed for update in updates)),
             )
         )
     return history

@@ -15,8 +15,8 @@ Array = npt.NDArray[np.float64]
 
 DOUBLE_BYTES = 8
 
-MEMORY_LIMIT = 4_000_000_000
-"""Bytes that the square matrices of one computation may take unless the caller says otherwise."""
+MEMORY_LIMIT = 2 * 1024**3
+"""Bytes that the square matrices of one computation may take unless the caller says otherwise: 16,384 rows for one."""
 
 
 def inputs(X: npt.ArrayLike, features: int | None = None) -> Array:
@@ -74,12 +74,22 @@ def check_memory(rows: int, matrices: int = 1, limit: int = MEMORY_LIMIT) -> Non
     Raises:
         DataError: with rows, bytes and limit.
     """
-    needed = matrices * rows * rows * DOUBLE_BYTES
+    needed = matrix_bytes(rows, matrices)
     if needed > limit:
         raise DataError(
             f"{rows} rows need {needed / 1e9:.2f} GB for {matrices} matrices of {rows} x {rows}, over the limit of"
-            f" {limit / 1e9:.2f} GB: use a batch size, fewer rows, or one client per machine"
+            f" {limit / 1e9:.2f} GB: train in batches, predict by nearest neighbours, or use fewer rows"
         )
+
+
+def matrix_bytes(rows: int, matrices: int = 1) -> int:
+    """Bytes of that many n x n matrices of doubles."""
+    return matrices * rows * rows * DOUBLE_BYTES
+
+
+def diagonal(matrix: Array) -> Array:
+    """Writable view of the diagonal of a square matrix in Fortran order."""
+    return matrix.ravel("K")[:: matrix.shape[0] + 1]
 
 
 def duplicate_rows(X: Array) -> list[list[int]]:

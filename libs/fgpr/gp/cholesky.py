@@ -11,9 +11,8 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf
 
 from fgpr.errors import NumericalError
-from fgpr.gp.arrays import Array, duplicate_rows
-from fgpr.gp.kernels.kernel import Kernel
-from fgpr.gp.kernels.scaled_inputs import ScaledInputs
+from fgpr.gp.arrays import Array, diagonal, duplicate_rows
+from fgpr.gp.kernels.kernel import Placed
 
 JITTER_START = 1e-12
 JITTER_LIMIT = 1e-6
@@ -21,14 +20,8 @@ JITTER_LIMIT = 1e-6
 _NAMED_GROUPS = 3
 
 
-def diagonal(matrix: Array) -> Array:
-    """Writable view of the diagonal of a square matrix in Fortran order."""
-    return matrix.T.reshape(-1)[:: matrix.shape[0] + 1]
-
-
 def factorise_covariance(
-    kernel: Kernel,
-    scaled: ScaledInputs,
+    placed: Placed,
     X: Array,
     matrix: Array,
     weight: Array | None,
@@ -38,8 +31,7 @@ def factorise_covariance(
     """Factor the covariance of the inputs, over the signal variance, in place: see `factorise`.
 
     Args:
-        kernel: the correlation.
-        scaled: the rescaled inputs.
+        placed: the kernel on the inputs, at its theta.
         X: the inputs as they came, shape (n, d), to name duplicates by.
         matrix: gets the factor in its lower triangle; shape (n, n), Fortran order.
         weight: gets the kernel's weight for gradients; the same shape and order, or None.
@@ -53,10 +45,10 @@ def factorise_covariance(
         NumericalError: not positive definite with the largest jitter allowed, with cause and remedy; or inputs that
             span so many length-scales that the distance of two neighbours would be rounding.
     """
-    if scaled.rounding > JITTER_LIMIT:
+    if placed.rounding > JITTER_LIMIT:
         raise NumericalError("the inputs span too many length-scales for double precision: raise the length-scales")
     try:
-        return factorise(lambda: kernel.fill(scaled, matrix, weight), matrix, ratio, scaled.rounding, limit)
+        return factorise(lambda: placed.fill(matrix, weight), matrix, ratio, placed.rounding, limit)
     except NumericalError as error:
         raise explain(error, X) from error
 
@@ -71,7 +63,7 @@ def factorise(
     """Factor C + (ratio + jitter) I in place into its lower triangle; the upper triangle keeps old entries.
 
     Args:
-        fill: writes the correlations C into `matrix`, as often as it is called.
+        fill: writes C, its diagonal too, into `matrix`, as often as it is called.
         matrix: shape (n, n), Fortran order.
         ratio: noise variance over signal variance, one number or one a row.
         rounding: bound on the rounding of the entries; a squared pivot has to be above it.
@@ -87,9 +79,9 @@ def factorise(
     jitter = 0.0
     while True:
         fill()
-        pivots[:] = 1.0 + ratio + jitter
+        pivots += ratio + jitter
         _, info = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
-        if info == 0 and pivots.min(initial=np.inf) ** 2 > rounding:
+        if info == 0 and np.minimum.reduce(pivots) ** 2 > rounding:
             return jitter
         jitter = 10.0 * jitter if jitter else JITTER_START
         if jitter > limit * (1 + 1e-9):

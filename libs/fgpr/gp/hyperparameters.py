@@ -1,12 +1,13 @@
 """Hyper-parameters in natural units, and as the vector `theta` that is trained, averaged and sent.
 
-There is one order everywhere, the wire order: [log signal sd, log noise sd, log length-scale of feature 1, ..., d].
-Signal and noise are standard deviations, never variances. The log makes every average positive: federated averaging
-of theta is a geometric mean of the natural values.
+There is one order everywhere, the wire order: [log signal sd, log noise sd, log length-scale of feature 1, ...]; that
+of sums and products, in `fgpr.gp.kernels.parameters`, begins with a signal and the noise too. Signal and noise are
+standard deviations, never variances. The log makes every average positive: federated averaging of theta is a geometric
+mean of the natural values.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -15,6 +16,7 @@ import numpy.typing as npt
 
 from fgpr.errors import EncodingError, NumericalError
 from fgpr.gp.arrays import Array
+from fgpr.gp.kernels.kernel import Kernel
 from fgpr.gp.record import Record
 
 SIGNAL = 0
@@ -175,7 +177,7 @@ def theta_names(features: int | Sequence[str]) -> tuple[str, ...]:
 
 
 def check_theta(theta: npt.ArrayLike, features: int | None = None) -> Array:
-    """Theta as an array of shape (d + 2,), each entry finite and within +-`LOG_LIMIT`.
+    """Theta of one ARD kernel as an array of shape (d + 2,), each entry finite and within +-`LOG_LIMIT`.
 
     Raises:
         EncodingError: another shape.
@@ -186,10 +188,31 @@ def check_theta(theta: npt.ArrayLike, features: int | None = None) -> Array:
         raise EncodingError(f"theta has shape {vector.shape}: expected signal, noise and one length-scale a feature")
     if features is not None and vector.size != features + 2:
         raise EncodingError(f"theta has {vector.size - 2} length-scales, the inputs have {features} features")
+    _check_logs(vector, lambda: theta_names(vector.size - 2))
+    return vector
+
+
+def check_theta_of(kernel: Kernel, theta: npt.ArrayLike, features: int) -> Array:
+    """Theta of this kernel on d features as an array of shape (L,), each entry finite and within +-`LOG_LIMIT`.
+
+    Raises:
+        EncodingError: another shape, or a kernel for another number of features.
+        NumericalError: an entry whose exponential would overflow or vanish; names it.
+    """
+    vector = np.asarray(theta, dtype=np.float64)
+    size = kernel.size(features)
+    if vector.shape != (size,):
+        if size == features + 2:
+            return check_theta(vector, features)
+        raise EncodingError(
+            f"theta has shape {vector.shape}, {kernel.name} has {size} hyper-parameters for {features} features"
+        )
+    _check_logs(vector, lambda: kernel.names(features))
+    return vector
+
+
+def _check_logs(vector: Array, names: Callable[[], Sequence[str]]) -> None:
     within = np.abs(vector) <= LOG_LIMIT
     if not within.all():
         index = int(np.argmin(within))
-        raise NumericalError(
-            f"log {theta_names(vector.size - 2)[index]} is {vector[index]}: it has to be within +-{LOG_LIMIT}"
-        )
-    return vector
+        raise NumericalError(f"log {names()[index]} is {vector[index]}: it has to be within +-{LOG_LIMIT}")

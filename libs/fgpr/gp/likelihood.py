@@ -1,15 +1,16 @@
-"""Negative log marginal likelihood of one client's data, with its exact gradient.
+"""Negative log marginal likelihood of one client's data, with its exact gradient and Fisher information.
 
 Rasmussen & Williams (2006), eq. (2.30) p. 19 and eq. (5.9) p. 114. With K = s2 (C + q I), s2 the signal variance and q
 the ratio of noise to signal variance, everything is done on C + q I in two n x n buffers:
 
     a = (C + q I)^-1 y
     L = y'a / (2 s2) + log|C + q I| / 2 + n log(2 pi s2) / 2
-    dL / d log signal sd = n - q tr (C + q I)^-1 - (y'a - q a'a) / s2       from tr K^-1 K_f = n - noise tr K^-1
-    dL / d log noise sd  = q (tr (C + q I)^-1 - a'a / s2)
-    dL / d log l_d       = sum_i r_i z_id^2 - z_d' M z_d,  M = ((C + q I)^-1 - a a' / s2) * w,  r = M 1
+    dL / d log noise sd = q (tr (C + q I)^-1 - a'a / s2)
+    dL / d p            = sum_ij R_ij d C_ij / d p / 2,  R = (C + q I)^-1 - a a' / s2       (p of the kernel)
 
-where w is the kernel's weight (see `fgpr.gp.kernels.kernel`). The last line needs one symmetric product for all d.
+The derivatives by the log signal sds sum up to n - q tr (C + q I)^-1 - (y'a - q a'a) / s2, since
+tr K^-1 K_f = n - noise tr K^-1. For length-scales the sum over ij is one symmetric product for all features
+(`fgpr.gp.kernels.scaled_inputs`).
 """
 
 import math
@@ -17,15 +18,16 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.blas import dsymm, dsyr
-from scipy.linalg.lapack import dpotri, dpotrs
+from scipy.linalg.blas import ddot, dsyr
+from scipy.linalg.lapack import dpotrs
 
 from fgpr.errors import DataError, NumericalError
-from fgpr.gp.arrays import MEMORY_LIMIT, Array, check_memory, inputs, targets
-from fgpr.gp.cholesky import JITTER_LIMIT, diagonal, factorise_covariance
-from fgpr.gp.hyperparameters import LENGTHSCALES, NOISE, SIGNAL, check_theta
+from fgpr.gp.arrays import MEMORY_LIMIT, Array, check_memory, diagonal, inputs, targets
+from fgpr.gp.cholesky import JITTER_LIMIT, factorise_covariance
+from fgpr.gp.hyperparameters import LOG_LIMIT, NOISE, check_theta_of
+from fgpr.gp.information import fisher_information
+from fgpr.gp.inverse import invert_from_factor
 from fgpr.gp.kernels.kernel import Kernel
-from fgpr.gp.kernels.scaled_inputs import ScaledInputs
 
 _LOG_2_PI = math.log(2.0 * math.pi)
 
@@ -43,10 +45,19 @@ class Value(NamedTuple):
 
 
 class ValueAndGradient(NamedTuple):
-    """A negative log marginal likelihood with its gradient with respect to theta, of shape (d + 2,)."""
+    """A negative log marginal likelihood with its gradient with respect to theta, of shape (L,)."""
 
     nats: float
     gradient: Array
+    jitter: float
+
+
+class Curvature(NamedTuple):
+    """A negative log marginal likelihood with its gradient and Fisher information, of shapes (L,) and (L, L)."""
+
+    nats: float
+    gradient: Array
+    information: Array
     jitter: float
 
 
@@ -54,7 +65,7 @@ class Workspace:
     """The two square buffers; one workspace may serve any number of likelihoods that are evaluated in turn."""
 
     def __init__(self, limit: int = MEMORY_LIMIT) -> None:
-        self._limit = limit
+        self.limit = limit
         self._flat = (np.empty(0), np.empty(0))
         self._squares = (np.empty((0, 0)), np.empty((0, 0)))
 
@@ -68,7 +79,7 @@ class Workspace:
             return self._squares
         size = rows * rows
         if self._flat[0].size < size:
-            check_memory(rows, matrices=2, limit=self._limit)
+            check_memory(rows, matrices=2, limit=self.limit)
             self._flat = (np.empty(size), np.empty(size))
         first, second = (flat[:size].reshape((rows, rows), order="F") for flat in self._flat)
         self._squares = (first, second)
@@ -79,7 +90,7 @@ class Likelihood:
     """The negative log marginal likelihood of y given X as a function of theta. Not for use by two threads.
 
     Args:
-        kernel: the correlation.
+        kernel: of the function.
         X: inputs, shape (n, d), in the features' units.
         y: targets, shape (n,), already scaled.
         workspace: buffers to share; its own if None.
@@ -102,6 +113,8 @@ class Likelihood:
         self._y = targets(y, len(self._X))
         if self._y.size == 0:
             raise DataError("no rows: a likelihood needs at least one")
+        # Asked at every step, so asked once.
+        self._length, self._extra = kernel.size(self._X.shape[1]), kernel.matrices
         self._workspace = workspace or Workspace()
         self._jitter_limit = jitter_limit
         self.restrict(None)
@@ -114,13 +127,18 @@ class Likelihood:
     @property
     def features(self) -> int:
         """Number of inputs a row."""
-        return self._active.features
+        return int(self._active_X.shape[1])
+
+    @property
+    def kernel(self) -> Kernel:
+        """The one that it was made with."""
+        return self._kernel
 
     def restrict(self, rows: npt.NDArray[np.intp] | None) -> None:
         """From now on evaluate on a mini-batch: these rows (counted from 0), or all of them for None."""
         self._active_X = self._X if rows is None else self._X[rows]
         self._active_y = self._y if rows is None else self._y[rows]
-        self._active = ScaledInputs(self._active_X)
+        self._active = self._kernel.place(self._active_X)
 
     def value(self, theta: npt.ArrayLike) -> Value:
         """The negative log marginal likelihood at theta, in nats.
@@ -129,52 +147,84 @@ class Likelihood:
             EncodingError: theta has another length.
             NumericalError: not positive definite, or not finite; names the cause.
         """
-        nats, _, _, _, jitter = self._solve(check_theta(theta, self.features), None)
+        nats, _, _, jitter = self._solve(self._checked(theta), gradient=False)
         return Value(nats, jitter)
 
     def value_and_gradient(self, theta: npt.ArrayLike) -> ValueAndGradient:
         """The negative log marginal likelihood at theta and its gradient.
 
         Raises:
+            DataError: the kernel's matrices would take more memory than the workspace allows.
             EncodingError: theta has another length.
             NumericalError: not positive definite, or not finite; names the cause.
         """
-        vector = check_theta(theta, self.features)
-        matrix, weight = self._workspace.squares(self.rows)
-        nats, a, s2, q, jitter = self._solve(vector, weight)
+        vector = self._checked(theta)
+        nats, a, q, jitter = self._solve(vector, gradient=True)
+        return ValueAndGradient(nats, self._gradient(vector.size, a, q), jitter)
 
-        dpotri(matrix, lower=1, overwrite_c=1)
-        trace = float(diagonal(matrix).sum())
-        aa = float(a @ a) / s2
-        ya = float(self._active_y @ a) / s2
-        gradient = np.empty(vector.size)
-        gradient[SIGNAL] = self.rows - q * trace - (ya - q * aa)
-        gradient[NOISE] = q * (trace - aa)
-
-        # From here on only the lower triangle of `matrix` means anything; dsymm reads no other.
-        dsyr(-1.0 / s2, a, lower=1, a=matrix, overwrite_a=1)
-        np.multiply(matrix, weight, out=matrix)
-        products = dsymm(1.0, matrix, self._active.scaled_and_one, lower=1)
-        z = self._active.scaled
-        spread = products[:, -1:] * z
-        spread -= products[:, :-1]
-        gradient[LENGTHSCALES] = np.einsum("ij,ij->j", z, spread)
-        if not np.isfinite(gradient).all():
-            raise NumericalError("the gradient is not finite: the targets or inputs are too large; scale them")
-        return ValueAndGradient(nats, gradient, jitter)
-
-    def _solve(self, theta: Array, weight: Array | None) -> tuple[float, Array, float, float, float]:
-        """(L, a, s2, q, jitter); leaves the Cholesky factor in the first buffer and w in `weight`."""
-        s2 = math.exp(2.0 * theta[SIGNAL])
-        q = math.exp(2.0 * (theta[NOISE] - theta[SIGNAL]))
-        self._active.rescale(np.exp(theta[LENGTHSCALES]))
+    def information(self, theta: npt.ArrayLike) -> Array:
+        """The Fisher information at theta alone, of shape (L, L); raises as `curvature`."""
+        vector = check_theta_of(self._kernel, theta, self.features)
+        check_memory(self.rows, 4 + self._kernel.matrices + vector.size, self._workspace.limit)
+        _, _, q, _ = self._solve(vector, gradient=False)
         matrix, _ = self._workspace.squares(self.rows)
-        jitter = factorise_covariance(self._kernel, self._active, self._active_X, matrix, weight, q, self._jitter_limit)
+        return fisher_information(self._active, matrix, q, vector.size)
+
+    def curvature(self, theta: npt.ArrayLike) -> Curvature:
+        """The negative log marginal likelihood at theta, its gradient and the Fisher information, from one factor.
+
+        Raises:
+            DataError: the matrices (one for each entry of theta) would take more memory than the workspace allows.
+            EncodingError: theta has another length.
+            NumericalError: as `value_and_gradient`.
+        """
+        vector = self._checked(theta)
+        check_memory(self.rows, 4 + self._kernel.matrices + vector.size, self._workspace.limit)
+        nats, a, q, jitter = self._solve(vector, gradient=True)
+        matrix, _ = self._workspace.squares(self.rows)
+        information = fisher_information(self._active, matrix, q, vector.size)
+        return Curvature(nats, self._gradient(vector.size, a, q), information, jitter)
+
+    def _checked(self, theta: npt.ArrayLike) -> Array:
+        """Theta as an array of the right length, each entry within its limit; raises as `check_theta_of`."""
+        vector = np.asarray(theta, dtype=np.float64)
+        # The norm is a bound on each entry, NaN included, in one call.
+        if vector.shape != (self._length,) or not ddot(vector, vector) <= LOG_LIMIT * LOG_LIMIT:
+            return check_theta_of(self._kernel, theta, self.features)
+        return vector
+
+    def _gradient(self, size: int, a: Array, q: float) -> Array:
+        """The gradient, from the Cholesky factor in the first buffer, which is overwritten."""
+        matrix, weight = self._workspace.squares(self.rows)
+        s2 = self._active.signal_variance
+        invert_from_factor(matrix)
+        trace = float(np.add.reduce(diagonal(matrix)))
+        aa = float(ddot(a, a)) / s2
+        ya = float(ddot(self._active_y, a)) / s2
+        gradient = np.empty(size)
+        gradient[NOISE] = q * (trace - aa)
+        # From here on only the lower triangle of `matrix` means anything.
+        dsyr(-1.0 / s2, a, lower=1, a=matrix, overwrite_a=1)
+        self._active.gradient(matrix, weight, self.rows - q * trace - (ya - q * aa), gradient)
+        if not math.isfinite(np.add.reduce(gradient)):
+            raise NumericalError("the gradient is not finite: the targets or inputs are too large; scale them")
+        return gradient
+
+    def _solve(self, theta: Array, gradient: bool) -> tuple[float, Array, float, float]:
+        """(L, a, q, jitter); leaves the Cholesky factor in the first buffer and the kernel's weight in the second."""
+        self._active.rescale(theta)
+        s2 = self._active.signal_variance
+        q = math.exp(2.0 * theta[NOISE]) / s2
+        if gradient and self._extra:
+            check_memory(self.rows, 2 + self._extra, self._workspace.limit)
+        matrix, weight = self._workspace.squares(self.rows)
+        kept = weight if gradient else None
+        jitter = factorise_covariance(self._active, self._active_X, matrix, kept, q, self._jitter_limit)
         a, _ = dpotrs(matrix, self._active_y, lower=1)
-        half_log_determinant = float(np.log(diagonal(matrix)).sum())
-        with np.errstate(over="ignore", invalid="ignore"):
-            fit = float(self._active_y @ a) / s2
-        nats = 0.5 * fit + half_log_determinant + 0.5 * self.rows * (2.0 * theta[SIGNAL] + _LOG_2_PI)
+        half_log_determinant = float(np.add.reduce(np.log(diagonal(matrix))))
+        # BLAS overflows without a warning, unlike `@` and `np.dot`.
+        fit = float(ddot(self._active_y, a)) / s2
+        nats = 0.5 * fit + half_log_determinant + 0.5 * self.rows * (math.log(s2) + _LOG_2_PI)
         if not math.isfinite(nats):
             raise NumericalError("the likelihood is not finite: the targets are too large; scale them")
-        return float(nats), a, s2, q, jitter
+        return float(nats), a, q, jitter

@@ -7,32 +7,27 @@ Data columns are matched to features by name, never by position.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from fgpr.errors import DataError, EncodingError
 from fgpr.gp.arrays import Array
 from fgpr.gp.hyperparameters import Bounds, Hyperparameters, theta_names
-from fgpr.gp.kernels.kernel import Kernel, kernel_named
+from fgpr.gp.hyperprior import LogNormal, LogPrior
+from fgpr.gp.kernels import parameters
+from fgpr.gp.kernels.kernel import MAX_FEATURES, MAX_THETA, Kernel, kernel_named
+from fgpr.gp.kernels.parameters import Parameter
+from fgpr.gp.kernels.parsing import parse
 from fgpr.gp.record import Record
 from fgpr.gp.scaling import Scaling
 
-MAX_FEATURES = 298
-"""More would make theta longer than the 300 numbers that a contribution is meant for."""
-
 MAX_NAME = 64
 
-DEFAULT_SIGNAL_SD = (1e-2, 1e2)
-DEFAULT_NOISE_SD = (1e-2, 10.0)
-DEFAULT_LENGTHSCALE = (1e-3, 1e2)
-"""In units of the feature's range."""
-
-START_SIGNAL_SD = 1.0
-START_NOISE_SD = 0.5
-START_LENGTHSCALE = 0.25
-"""In units of the feature's range."""
+DOUBTFUL_SIGMAS = 3.0
+"""A prior whose median is so many of its sigmas from the start value is doubted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +86,7 @@ class _Draft(Record):
     features: tuple[Feature, ...]
     target: Target
     kernel: str
+    priors: tuple[LogNormal, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +96,16 @@ class ModelSpec(Record):
     Attributes:
         features: in the order of the length-scales in theta.
         target: what is predicted.
-        kernel: a name in `fgpr.gp.kernels.kernel.KERNEL_NAMES`.
+        kernel: a covariance in its text form, in the canonical spelling (`fgpr.gp.kernels.parsing`).
         bounds: of theta, in log space.
+        priors: of hyper-parameters; none of them is flat. Left out of the JSON form where there are none.
     """
 
     features: tuple[Feature, ...]
     target: Target
     kernel: str
     bounds: Bounds
+    priors: Annotated[tuple[LogNormal, ...], Field(exclude_if=lambda priors: not priors)] = ()
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.features) <= MAX_FEATURES:
@@ -116,36 +114,52 @@ class ModelSpec(Record):
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
             raise EncodingError(f"the name {repeated[0]!r} is repeated among features and target")
-        kernel_named(self.kernel)
+        canonical = self.correlation.name
+        if self.kernel != canonical:
+            raise EncodingError(f"kernel {self.kernel!r} is not in its canonical spelling, {canonical!r}")
+        if len(self.theta_names) > MAX_THETA:
+            raise EncodingError(f"kernel {canonical}: {len(self.theta_names)} hyper-parameters, at most {MAX_THETA}")
         if self.bounds.names != self.theta_names:
             raise EncodingError(f"bounds are named {list(self.bounds.names)}: expected {list(self.theta_names)}")
+        self._check_starts()
+        LogPrior(self.priors, self.theta_names)
 
     @classmethod
-    def with_default_bounds(cls, features: Sequence[Feature], target: Target, kernel: str) -> Self:
-        """A spec whose bounds follow from the features' ranges.
+    def with_default_bounds(
+        cls, features: Sequence[Feature], target: Target, kernel: str, priors: Sequence[LogNormal] = ()
+    ) -> Self:
+        """A spec whose bounds follow from the kernel and the features' ranges.
 
-        Signal sd 0.01 to 100 and noise sd 0.01 to 10, in units of the scaled target; length-scales 0.001 to 100 times
-        the range of their feature.
+        Signal sds 0.01 to 100 and noise sd 0.01 to 10, in units of the scaled target; length-scales 0.001 to 100 times
+        the range of their feature; for the others see `fgpr.gp.kernels.catalogue`.
+
+        Args:
+            features: in order.
+            target: what is predicted.
+            kernel: in any spelling.
+            priors: of hyper-parameters.
         """
-        ranges = [feature.range for feature in features]
-        lower = [DEFAULT_SIGNAL_SD[0], DEFAULT_NOISE_SD[0], *(DEFAULT_LENGTHSCALE[0] * r for r in ranges)]
-        upper = [DEFAULT_SIGNAL_SD[1], DEFAULT_NOISE_SD[1], *(DEFAULT_LENGTHSCALE[1] * r for r in ranges)]
-        names = theta_names([feature.name for feature in features])
-        return cls(tuple(features), target, kernel, Bounds.from_natural(names, lower, upper))
+        expression = parse(kernel)
+        found = parameters.parameters(expression, features)
+        names, _, lower, upper = zip(*found, strict=True)
+        bounds = Bounds.from_natural(names, lower, upper)
+        return cls(tuple(features), target, expression.text, bounds, tuple(priors))
 
     @classmethod
     def from_settings(cls, value: Any) -> Self:
         """The spec as a person writes it: the JSON object, whose "bounds" may be missing for the default ones.
 
-        What is signed is always the full form that `to_json` gives.
+        The kernel may be in any spelling. What is signed is always the full form that `to_json` gives.
 
         Raises:
             EncodingError: not of this form; names the field.
         """
         if not isinstance(value, dict) or "bounds" in value:
+            if isinstance(value, dict) and isinstance(value.get("kernel"), str):
+                value = value | {"kernel": parse(value["kernel"]).text}
             return cls.from_json(value)
         draft = _Draft.from_json(value)
-        return cls.with_default_bounds(draft.features, draft.target, draft.kernel)
+        return cls.with_default_bounds(draft.features, draft.target, draft.kernel, draft.priors)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -155,21 +169,51 @@ class ModelSpec(Record):
     @property
     def theta_names(self) -> tuple[str, ...]:
         """Names of the entries of theta, in the wire order."""
-        return theta_names(self.feature_names)
+        return tuple(parameter.name for parameter in self.parameters)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Hyper-parameters with start values and default bounds, in natural units and in the wire order."""
+        return parameters.parameters(parse(self.kernel), self.features)
 
     @property
     def correlation(self) -> Kernel:
-        """The kernel that `kernel` names."""
-        return kernel_named(self.kernel)
+        """The kernel that `kernel` says, for these features."""
+        return kernel_named(self.kernel, self.features)
 
     @property
     def initial_theta(self) -> Array:
-        """Where training starts: signal sd 1, noise sd 0.5, length-scales a quarter of the ranges.
+        """Where training starts: the values that the kernel's text gives, else the defaults.
 
-        Where the bounds exclude such a value, the nearest one inside.
+        Those are signal sd 1, noise sd 0.5, length-scales a quarter of the ranges; for the others see
+        `fgpr.gp.kernels.catalogue`. Where the bounds exclude a default, the nearest value inside.
         """
-        lengthscales = tuple(START_LENGTHSCALE * feature.range for feature in self.features)
-        return self.bounds.clip(Hyperparameters(START_SIGNAL_SD, START_NOISE_SD, lengthscales).theta).theta
+        return self.bounds.clip(np.log([parameter.start for parameter in self.parameters])).theta
+
+    @property
+    def doubtful_priors(self) -> tuple[str, ...]:
+        """What looks like a mistake about units: for each prior far from its start value, a sentence."""
+        starts = {parameter.name: parameter.start for parameter in self.parameters}
+        doubts = []
+        for prior in self.priors:
+            away = abs(math.log(prior.median / starts[prior.name])) / prior.sigma
+            if away > DOUBTFUL_SIGMAS:
+                doubts.append(
+                    f"prior of {prior.name}: its median {prior.median:g} is {away:.1f} sigmas from the start value"
+                    f" {starts[prior.name]:g}; is it in the feature's unit?"
+                )
+        return tuple(doubts)
+
+    def _check_starts(self) -> None:
+        given = parameters.parameters(parse(self.kernel), self.features, given_only=True)
+        for parameter in given:
+            place = self.theta_names.index(parameter.name)
+            low, high = math.exp(self.bounds.lower[place]), math.exp(self.bounds.upper[place])
+            if not low <= parameter.start <= high:
+                raise EncodingError(
+                    f"kernel {self.kernel}: {parameter.name} starts at {parameter.start:g}, outside its bounds"
+                    f" {low:g} to {high:g}"
+                )
 
     def arrange(self, columns: Mapping[str, npt.ArrayLike]) -> Array:
         """Data columns as inputs of shape (n, d), in the order of the features.
@@ -197,7 +241,7 @@ class Prior:
 
     Attributes:
         spec: the model.
-        theta: in the wire order, shape (d + 2,), inside the spec's bounds; a read-only copy.
+        theta: in the wire order, shape (L,), inside the spec's bounds; a read-only copy.
         version: 0 for the one that a federation starts with.
     """
 
@@ -215,8 +259,19 @@ class Prior:
 
     @property
     def hyperparameters(self) -> Hyperparameters:
-        """Theta in natural units."""
+        """Theta in natural units, for a kernel whose theta is signal, noise and length-scales.
+
+        Raises:
+            EncodingError: the kernel has other hyper-parameters; `natural` has them by name.
+        """
+        if self.spec.theta_names != theta_names(self.spec.feature_names):
+            raise EncodingError(f"{self.spec.kernel} has more than signal, noise and length-scales: take them by name")
         return Hyperparameters.from_theta(self.theta)
+
+    @property
+    def natural(self) -> dict[str, float]:
+        """The hyper-parameters in natural units, by name, in the wire order."""
+        return dict(zip(self.spec.theta_names, np.exp(self.theta).tolist(), strict=True))
 
 
 def _check_name(what: str, name: str) -> None:

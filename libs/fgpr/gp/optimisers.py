@@ -1,10 +1,13 @@
-"""First-order steps on theta, as pure functions of theta, gradient and state."""
+"""Steps on theta: first-order ones as pure functions of theta, gradient and state, and L-BFGS as a whole descent."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from scipy.optimize import OptimizeResult, minimize
 
+from fgpr.errors import NumericalError
 from fgpr.gp.arrays import Array
 
 
@@ -89,3 +92,84 @@ def start(length: int) -> State:
 def decayed(learning_rate: float, decay: float, step: int) -> float:
     """The rate at a step counted from 0: learning_rate / (1 + decay * step)."""
     return learning_rate / (1.0 + decay * step)
+
+
+def limited(gradient: Array, norm: float | None) -> Array:
+    """The gradient, shortened to this Euclidean norm where it is longer; None limits nothing."""
+    length = float(np.linalg.norm(gradient))
+    return gradient if norm is None or length <= norm else gradient * (norm / length)
+
+
+class Minimum(NamedTuple):
+    """Where a descent ended.
+
+    Attributes:
+        theta: the best point found, shape (L,).
+        value: the objective there.
+        path: values of the objective, from the start to the end of each iteration.
+        converged: the tolerance was reached.
+        message: why it ended.
+        evaluations: how often the objective was computed.
+    """
+
+    theta: Array
+    value: float
+    path: tuple[float, ...]
+    converged: bool
+    message: str
+    evaluations: int
+
+
+def minimise(
+    objective: Callable[[Array], tuple[float, Array]],
+    theta: Array,
+    lower: Array,
+    upper: Array,
+    iterations: int,
+    tolerance: float = 1e-6,
+) -> Minimum:
+    """Minimise by L-BFGS-B (SciPy's; Byrd, Lu, Nocedal and Zhu 1995), within a box.
+
+    Args:
+        objective: value and gradient; may raise `NumericalError`, which ends the descent at the best point so far.
+        theta: where to start, inside the box.
+        lower: least values, shape (L,).
+        upper: largest values; where they equal the least ones, an entry stays.
+        iterations: at most so many.
+        tolerance: on the projected gradient.
+
+    Raises:
+        NumericalError: the objective has no finite value at the start.
+    """
+    best_value, best = np.inf, theta
+    evaluations = 0
+    path: list[float] = []
+
+    def seen(point: Array) -> tuple[float, Array]:
+        nonlocal best_value, best, evaluations
+        value, gradient = objective(point)
+        evaluations += 1
+        if value < best_value:
+            best_value, best = value, point.copy()
+        if not path:
+            path.append(value)
+        return value, gradient
+
+    def follow(intermediate_result: OptimizeResult) -> None:
+        path.append(float(intermediate_result.fun))
+
+    try:
+        result = minimize(
+            seen,
+            theta,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=np.column_stack([lower, upper]),
+            callback=follow,
+            options={"maxiter": iterations, "gtol": tolerance, "ftol": 1e-12},
+        )
+    except NumericalError as error:
+        if not path:
+            raise
+        return Minimum(best, best_value, tuple(path), False, str(error), evaluations)
+    return Minimum(best, best_value, tuple(path), bool(result.success), str(result.message), evaluations)

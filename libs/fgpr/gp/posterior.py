@@ -1,67 +1,26 @@
-"""A prior conditioned on local data: predictive mean, latent variance and observation variance.
+"""The exact posterior: a prior conditioned on all rows of the local data at once.
 
-Rasmussen & Williams (2006), eq. (2.25) and (2.26) p. 17, Algorithm 2.1 p. 19. The latent variance is that of the
-function without noise; the observation variance is that of a new measurement, latent plus noise. Coverage of measured
-values is a matter of the observation variance.
+Rasmussen & Williams (2006), eq. (2.25) and (2.26) p. 17, Algorithm 2.1 p. 19. It takes 8 n^2 bytes and O(n^3) time;
+`fgpr.gp.conditioning` chooses between it and a posterior for more rows than that.
 """
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.blas import dtrsm
+from scipy.linalg.blas import dsyrk, dtrsm
 from scipy.linalg.lapack import dpotrs
 
-from fgpr.errors import DataError, NumericalError
-from fgpr.gp.arrays import MEMORY_LIMIT, Array, check_memory, inputs, targets
-from fgpr.gp.cholesky import JITTER_LIMIT, factorise_covariance
-from fgpr.gp.hyperparameters import LENGTHSCALES, NOISE, SIGNAL, check_theta
-from fgpr.gp.kernels.kernel import Kernel
-from fgpr.gp.kernels.scaled_inputs import ScaledInputs
+from fgpr.errors import NumericalError
+from fgpr.gp.arrays import MEMORY_LIMIT, Array, check_memory, inputs
+from fgpr.gp.cholesky import JITTER_LIMIT, explain, factorise
+from fgpr.gp.covariance import Covariance
+from fgpr.gp.kernels.kernel import Kernel, Placed
+from fgpr.gp.observations import Observations
+from fgpr.gp.prediction import JointPrediction, Method, Prediction, check_shares, noise_for
 
 _BLOCK = 2048
 """New inputs handled at once, so that a long list needs no more memory than a short one."""
-
-_VARIANCE_ROUNDING = 64
-"""In units of rows times the rounding of an entry. Nearly singular matrices without noise reach about 10."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Prediction:
-    """Predictions at m inputs, in the units of the targets that were conditioned on.
-
-    Attributes:
-        mean: shape (m,).
-        latent_variance: of the function without noise, shape (m,), from 0 to the signal variance.
-        noise_variance: of one new measurement; None where conditioning had one variance a row and none was given for
-            new inputs.
-    """
-
-    mean: Array
-    latent_variance: Array
-    noise_variance: float | None
-
-    @property
-    def latent_sd(self) -> Array:
-        """Standard deviation of the function without noise."""
-        return np.sqrt(self.latent_variance)
-
-    @property
-    def observation_variance(self) -> Array:
-        """Variance of a new measurement.
-
-        Raises:
-            DataError: the noise at new inputs is not known.
-        """
-        if self.noise_variance is None:
-            raise DataError("the noise at new inputs is unknown: rows had a variance each; give noise to predict")
-        return self.latent_variance + self.noise_variance
-
-    @property
-    def observation_sd(self) -> Array:
-        """Standard deviation of a new measurement; raises as `observation_variance`."""
-        return np.sqrt(self.observation_variance)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,66 +28,171 @@ class Posterior:
     """A conditioned Gaussian process; made by `condition`.
 
     Attributes:
-        rows: number of rows it is conditioned on; with 0 it is the prior.
+        covariance: the kernel at the theta it was conditioned with.
+        observations: the rows it is conditioned on.
+        blocks: how many rows came at a time: the first by `condition`, each further one by `append`.
         jitter: what had to be added to the diagonal, in units of the signal variance; 0 almost always.
-        signal_variance: of the function, in squared units of the target.
-        noise_variance: of a measurement, or None where each row had its own.
+        jitter_limit: the largest that was allowed.
+        memory_limit: bytes that a matrix may take.
+        centre: of the scaled inputs, shape (d,).
+        factor: Cholesky factor of the rows' covariance over the signal variance, in its lower triangle; shape (n, n).
+        solution: that matrix's inverse times the targets, shape (n,).
     """
 
-    rows: int
+    covariance: Covariance
+    observations: Observations
+    blocks: tuple[int, ...]
     jitter: float
-    signal_variance: float
-    noise_variance: float | None
-    _kernel: Kernel
-    _lengthscales: Array
-    _centre: Array
-    _inputs: ScaledInputs
-    _factor: Array
-    _solution: Array
+    jitter_limit: float
+    memory_limit: int
+    centre: Array
+    factor: Array
+    solution: Array
+    _inputs: Placed
+
+    @property
+    def rows(self) -> int:
+        """Number of rows it is conditioned on; with 0 it is the prior."""
+        return self.observations.count
 
     @property
     def prior_only(self) -> bool:
         """True where there were no rows to learn from."""
         return self.rows == 0
 
-    def predict(self, X: npt.ArrayLike, noise: float | None = None) -> Prediction:
+    @property
+    def method(self) -> Method:
+        """How it predicts."""
+        return "prior only" if self.prior_only else "exact"
+
+    @property
+    def signal_variance(self) -> float:
+        """Of the function, in squared units of the target."""
+        return self.covariance.signal_variance
+
+    @property
+    def noise_variance(self) -> float | None:
+        """Of a measurement, or None where each row had its own."""
+        return self.observations.noise_at_new_inputs
+
+    def predict(self, X: npt.ArrayLike, noise: float | npt.ArrayLike | None = None) -> Prediction:
         """Mean and variances at new inputs.
 
         Args:
             X: shape (m, d), in the features' units.
-            noise: variance of the noise at the new inputs, where it differs from the model's.
+            noise: variance of the noise at the new inputs, where it differs from the model's: one number or shape (m,).
 
         Raises:
-            DataError: another number of features, a value that is not finite, or a negative noise.
+            DataError: another number of features, a value that is not finite, or a noise that is no variance.
             NumericalError: a variance below 0 by more than rounding, or inputs that overflow.
         """
-        new = inputs(X, self._lengthscales.size)
-        if noise is not None and not (math.isfinite(noise) and noise >= 0):
-            raise DataError(f"a noise variance is {noise}: expected a finite number, at least 0")
+        new = inputs(X, self.covariance.features)
+        variance = noise_for(len(new), noise, self.noise_variance)
         mean = np.zeros(len(new))
-        share = np.ones(len(new))
+        share = self.covariance.shares(new, self.centre)
         if not self.prior_only:
             for start in range(0, len(new), _BLOCK):
                 block = slice(start, start + _BLOCK)
-                mean[block], share[block] = self._block(new[block])
-        variance = self.signal_variance * np.maximum(share, 0.0)
-        return Prediction(mean, variance, self.noise_variance if noise is None else noise)
+                there = self.covariance.scaled(new[block], self.centre)
+                mean[block], reduced = self._reduce(there)
+                share[block] = self._shares(mean[block], reduced, there)
+        np.maximum(share, 0.0, out=share)
+        return Prediction(mean, self.signal_variance * share, variance, self.method, self.jitter)
 
-    def _block(self, new: Array) -> tuple[Array, Array]:
-        """Means, and latent variances as shares of the signal variance, not yet clamped."""
-        there = ScaledInputs(new, self._centre)
-        there.rescale(self._lengthscales)
-        cross = self._kernel.cross(self._inputs, there)
-        mean = cross.T @ self._solution
-        reduced = dtrsm(1.0, self._factor, cross, lower=1, overwrite_b=1)
-        share = 1.0 - np.einsum("ij,ij->j", reduced, reduced)
-        tolerance = _VARIANCE_ROUNDING * self.rows * max(self._inputs.rounding, there.rounding)
-        if not (np.isfinite(mean).all() and share.min(initial=0.0) >= -tolerance):
-            raise NumericalError(
-                f"a latent variance is {share.min():.3g} of the signal variance, below 0 by more than rounding"
-                f" ({tolerance:.1g}), or a mean is not finite: raise the noise or scale the data"
-            )
-        return mean, share
+    def predict_jointly(self, X: npt.ArrayLike, noise: float | npt.ArrayLike | None = None) -> JointPrediction:
+        """Mean and joint covariance at m new inputs, to draw samples from.
+
+        Args:
+            X: as in `predict`.
+            noise: as in `predict`.
+
+        Raises:
+            DataError: as `predict`; also where the m x m covariances would take more memory than the limit.
+            NumericalError: as `predict`.
+        """
+        new = inputs(X, self.covariance.features)
+        variance = noise_for(len(new), noise, self.noise_variance)
+        check_memory(len(new), matrices=2, limit=self.memory_limit)
+        there = self.covariance.scaled(new, self.centre)
+        share = there.cross(there)
+        np.fill_diagonal(share, there.diagonal)
+        mean = np.zeros(len(new))
+        if not self.prior_only and len(new):
+            mean, reduced = self._reduce(there)
+            shares = self._shares(mean, reduced, there)
+            share = dsyrk(-1.0, reduced, beta=1.0, c=share, trans=1, lower=1, overwrite_c=1)
+            np.fill_diagonal(share, np.maximum(shares, 0.0))
+        share = np.tril(share) + np.tril(share, -1).T
+        share *= self.signal_variance
+        return JointPrediction(mean, share, variance, self.signal_variance)
+
+    def append(self, X: npt.ArrayLike, y: npt.ArrayLike, noise: float | npt.ArrayLike | None = None) -> "Posterior":
+        """The posterior with m more rows, in O(n^2 m) time: the factor grows, nothing is factored anew.
+
+        With C + Q = L L' the factor of more rows is [[L, 0], [B', M]] with L B = c(X, new) and
+        M M' = c(new, new) + Q_new - B' B.
+
+        Args:
+            X: inputs of the new rows, shape (m, d).
+            y: targets, shape (m,).
+            noise: variance of the new rows' noise, as in `condition`.
+
+        Returns:
+            Another posterior; this one stays as it is.
+
+        Raises:
+            DataError: as `condition`.
+            NumericalError: as `condition`.
+        """
+        model_noise = self.covariance.noise_variance if self.noise_variance is None else self.noise_variance
+        more = Observations.of(X, y, noise, self.covariance.features, model_noise)
+        if more.count == 0:
+            return self
+        if self.prior_only:
+            return condition_rows(self.covariance, more, self.jitter_limit, self.memory_limit)
+        n, rows = self.rows, self.observations.joined(more)
+        check_memory(rows.count, limit=self.memory_limit)
+        there = self.covariance.scaled(more.X, self.centre)
+        _, reduced = self._reduce(there)
+        corner = np.empty((more.count, more.count), order="F")
+
+        def fill() -> None:
+            there.fill(corner, None)
+            dsyrk(-1.0, reduced, beta=1.0, c=corner, trans=1, lower=1, overwrite_c=1)
+
+        ratio = more.noise / self.signal_variance + self.jitter
+        rounding = max(self._inputs.rounding, there.rounding)
+        try:
+            extra = factorise(fill, corner, ratio, rounding, self.jitter_limit)
+        except NumericalError as error:
+            raise explain(error, rows.X) from error
+        factor = np.empty((rows.count, rows.count), order="F")
+        factor[:n, :n], factor[n:, :n], factor[n:, n:] = self.factor, reduced.T, corner
+        solution, _ = dpotrs(factor, rows.y, lower=1)
+        return Posterior(
+            self.covariance,
+            rows,
+            (*self.blocks, more.count),
+            self.jitter + extra,
+            self.jitter_limit,
+            self.memory_limit,
+            self.centre,
+            factor,
+            solution,
+            self.covariance.scaled(rows.X, self.centre),
+        )
+
+    def _reduce(self, there: Placed) -> tuple[Array, Array]:
+        """Means at new inputs, and L^-1 times their correlations with the rows, of shape (n, m)."""
+        cross = self._inputs.cross(there)
+        mean = cross.T @ self.solution
+        return mean, dtrsm(1.0, self.factor, cross, lower=1, overwrite_b=1)
+
+    def _shares(self, mean: Array, reduced: Array, there: Placed) -> Array:
+        """Latent variances as shares of the signal variance, checked but not yet clamped."""
+        share: Array = there.diagonal - np.einsum("ij,ij->j", reduced, reduced)
+        check_shares(mean, share, self.rows, max(self._inputs.rounding, there.rounding))
+        return share
 
 
 def condition(
@@ -140,7 +204,7 @@ def condition(
     jitter_limit: float = JITTER_LIMIT,
     memory_limit: int = MEMORY_LIMIT,
 ) -> Posterior:
-    """Condition a zero-mean Gaussian process on data.
+    """Condition a zero-mean Gaussian process on data, exactly.
 
     Args:
         kernel: the correlation.
@@ -154,40 +218,32 @@ def condition(
 
     Raises:
         EncodingError: theta has another length than the inputs ask for.
-        DataError: shapes that do not fit, a value that is not finite, a negative noise, or too many rows.
+        DataError: shapes that do not fit, a value that is not finite, a negative noise, or too many rows (names rows,
+            bytes and limit).
         NumericalError: not positive definite within the jitter limit (names duplicate rows), or not finite.
     """
-    vector = check_theta(theta)
-    features = vector.size - 2
-    given = np.asarray(X)
-    rows = inputs(given.reshape(0, features) if given.size == 0 else X)
-    vector = check_theta(vector, rows.shape[1])
-    values = targets(y, len(rows))
-    check_memory(len(rows), limit=memory_limit)
-    signal_variance = math.exp(2.0 * vector[SIGNAL])
-    variances, shared = _noise(noise, math.exp(2.0 * vector[NOISE]), len(rows))
-
-    centre = rows.mean(axis=0) if len(rows) else np.zeros(features)
-    scaled = ScaledInputs(rows, centre)
-    lengthscales = np.exp(vector[LENGTHSCALES])
-    scaled.rescale(lengthscales)
-    matrix = np.empty((len(rows), len(rows)), order="F")
-    jitter = 0.0
-    solution = np.empty(0)
-    if len(rows):
-        ratio = variances / signal_variance
-        jitter = factorise_covariance(kernel, scaled, rows, matrix, None, ratio, jitter_limit)
-        solution, _ = dpotrs(matrix, values, lower=1)
-    return Posterior(len(rows), jitter, signal_variance, shared, kernel, lengthscales, centre, scaled, matrix, solution)
+    covariance, rows = prepare(kernel, theta, X, y, noise)
+    return condition_rows(covariance, rows, jitter_limit, memory_limit)
 
 
-def _noise(noise: float | npt.ArrayLike | None, model: float, rows: int) -> tuple[float | Array, float | None]:
-    """Variances to condition with, and the one for new inputs."""
-    given = np.asarray(model if noise is None else noise, dtype=np.float64)
-    if not (np.isfinite(given).all() and (given >= 0).all()):
-        raise DataError("a noise variance is negative or not finite")
-    if given.ndim == 0:
-        return float(given), float(given)
-    if given.shape != (rows,):
-        raise DataError(f"{given.size} noise variances for {rows} rows: give one number, or one a row")
-    return given, None
+def prepare(
+    kernel: Kernel, theta: npt.ArrayLike, X: npt.ArrayLike, y: npt.ArrayLike, noise: float | npt.ArrayLike | None
+) -> tuple[Covariance, Observations]:
+    """The arguments of `condition`, checked; raises as it does."""
+    features = inputs(X).shape[1] if np.size(X) else None
+    covariance = Covariance.at(kernel, theta, features)
+    return covariance, Observations.of(X, y, noise, covariance.features, covariance.noise_variance)
+
+
+def condition_rows(covariance: Covariance, rows: Observations, jitter_limit: float, memory_limit: int) -> Posterior:
+    """`condition` for arguments that are checked."""
+    check_memory(rows.count, limit=memory_limit)
+    centre = rows.centre
+    scaled = covariance.scaled(rows.X, centre)
+    factor, jitter, solution = np.empty((0, 0), order="F"), 0.0, np.empty(0)
+    if rows.count:
+        factor, jitter = covariance.factor(rows.X, centre, rows.noise, jitter_limit)
+        solution, _ = dpotrs(factor, rows.y, lower=1)
+    return Posterior(
+        covariance, rows, (rows.count,), jitter, jitter_limit, memory_limit, centre, factor, solution, scaled
+    )

@@ -4,7 +4,7 @@ import pytest
 
 from fgpr.errors import EncodingError
 from fgpr.federated.federation import Federation, Schedule
-from fgpr.gp.local_training import TrainingSettings
+from fgpr.gp.training_settings import TrainingSettings
 from fgpr.secagg.planning import AggregationRules
 from support.federation import SPEC
 from support.samples import with_leaf

@@ -10,7 +10,7 @@ from fgpr.federated.simulation import Aggregate, LocalData, simulate
 from fgpr.gp.arrays import Array
 from fgpr.gp.hyperparameters import Bounds, theta_names
 from fgpr.gp.kernels.kernel import kernel_named
-from fgpr.gp.local_training import TrainingSettings
+from fgpr.gp.training_settings import TrainingSettings
 from fgpr.secagg.encoding import Codec
 
 BOUNDS = Bounds.from_natural(theta_names(1), [0.01, 0.01, 0.01], [100.0, 10.0, 100.0])

@@ -11,12 +11,14 @@ from fgpr.federated.pooled import optimise, pooled_loss
 from fgpr.federated.simulation import LocalData, simulate
 from fgpr.gp.arrays import Array
 from fgpr.gp.hyperparameters import Bounds, theta_names
+from fgpr.gp.hyperprior import LogNormal, LogPrior
 from fgpr.gp.kernels.kernel import kernel_named
 from fgpr.gp.likelihood import Likelihood, Workspace
-from fgpr.gp.local_training import TrainingSettings, train
+from fgpr.gp.local_training import train
 from fgpr.gp.model import Feature, ModelSpec, Target
 from fgpr.gp.posterior import condition
 from fgpr.gp.scaling import TargetScaling
+from fgpr.gp.training_settings import TrainingSettings
 
 BOUNDS = Bounds.from_natural(theta_names(1), [0.01, 0.01, 0.01], [100.0, 10.0, 100.0])
 RBF = kernel_named("rbf")
@@ -56,6 +58,55 @@ def test_rounds_approach_the_pooled_optimum() -> None:
     assert len(history) == 20
     assert pooled_loss(likelihoods, history[-1].theta) == pytest.approx(best.loss, abs=0.02)
     assert history[-1].loss < history[0].loss - 0.1
+
+
+def test_a_prior_counts_once_whatever_the_number_of_clients() -> None:
+    """One step of plain descent with all rows: the average moves by the gradient of (sum_k L_k - log p) / N."""
+    data = clients()
+    priors = [LogNormal("length-scale of 1", 0.2, 0.05)]
+    settings = TrainingSettings("sgd", 0.01, 0.0, 1, None)
+    (only,) = simulate(RBF, data, START, settings, BOUNDS, 1, rng(), priors=priors)
+    gradient = -LogPrior(priors, BOUNDS.names).gradient(START)
+    for client in data:
+        gradient += Likelihood(RBF, client.X, client.y).value_and_gradient(START).gradient
+    np.testing.assert_allclose(only.theta, START - 0.01 * gradient / 66, rtol=1e-12)
+
+
+def test_clients_that_see_nothing_of_a_hyper_parameter_do_not_move_it() -> None:
+    """One client of three varies the second input; the others stay still there, and say so."""
+    rng_ = np.random.default_rng(6)
+    bounds = Bounds.from_natural(theta_names(2), [0.01] * 4, [100.0, 10.0, 100.0, 100.0])
+    start = np.r_[START, 1.0]
+    still = [
+        LocalData(client.client, np.column_stack([client.X, np.full(client.y.size, 3.0)]), client.y)
+        for client in clients()
+    ]
+    moving = LocalData("d", rng_.uniform(0, 10, (30, 2)), rng_.normal(size=30))
+    (without,) = simulate(RBF, still, start, SETTINGS, bounds, 1, rng())
+    assert without.theta[3] == pytest.approx(1.0, rel=1e-15)
+    assert without.uninformed == ("length-scale of 2",)
+    (whole,) = simulate(RBF, [*still, moving], start, SETTINGS, bounds, 1, rng())
+    alone = train(RBF, moving.X, moving.y, start, SETTINGS, bounds, rng())
+    assert whole.uninformed == ()
+    assert whole.theta[3] == pytest.approx((66 * 1.0 + 30 * alone.theta[3]) / 96, rel=1e-12)
+
+
+def test_a_sum_of_kernels_is_learned_together() -> None:
+    """Clients that share a period, each with a phase and level of its own."""
+    rng_ = np.random.default_rng(9)
+    feature = Feature("x", "s", 0.0, 10.0)
+    spec = ModelSpec.with_default_bounds([feature], Target("y", "1", "none"), "periodic(period=2.4) + constant")
+    data = []
+    for name in "abcdef":
+        x = rng_.uniform(0, 10, 40)
+        y = np.sin(2 * np.pi * x / 2.5 + rng_.uniform(0, 6)) + 3 * rng_.normal() + 0.1 * rng_.normal(size=40)
+        data.append(LocalData(name, x[:, None], y))
+    settings = TrainingSettings("l-bfgs", steps=10)
+    history = simulate(spec.correlation, data, spec.initial_theta, settings, spec.bounds, 4, rng())
+    learned = dict(zip(spec.theta_names, np.exp(history[-1].theta).tolist(), strict=True))
+    assert learned["period of x in periodic"] == pytest.approx(2.5, abs=0.02)
+    assert learned["noise sd"] == pytest.approx(0.1, abs=0.03)
+    assert learned["signal sd of constant"] > 1.0
 
 
 def test_the_averaging_step_is_an_argument() -> None:

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from fgpr.errors import NumericalError
-from fgpr.gp.arrays import Array
-from fgpr.gp.cholesky import JITTER_START, diagonal, explain, factorise
+from fgpr.gp.arrays import Array, diagonal
+from fgpr.gp.cholesky import JITTER_START, explain, factorise
 
 EPSILON = 1e-15
 

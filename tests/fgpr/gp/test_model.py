@@ -6,6 +6,7 @@ import pytest
 
 from fgpr.errors import DataError, EncodingError, NumericalError
 from fgpr.gp.hyperparameters import Bounds, Hyperparameters
+from fgpr.gp.hyperprior import LogNormal
 from fgpr.gp.model import Feature, ModelSpec, Prior, Target
 
 CYCLE = Feature("cycle", "1", 0.0, 400.0)
@@ -79,7 +80,7 @@ def change(path: str, value: object) -> dict[str, Any]:
         ("target.name", "speed", "'speed' is repeated"),
         ("features.0.name", "age", "bounds are named"),
         ("target.scaling", "log", "scaling"),
-        ("kernel", "linear", "no kernel is named 'linear'"),
+        ("kernel", "cubic", "no kernel is named 'cubic'"),
         ("bounds.lower.0", 9, "not below"),
         ("bounds.lower", [0, 0, 0], "3 lower"),
         ("bounds.lower.0", True, "bounds.lower.0"),
@@ -152,3 +153,81 @@ def test_case_c6_a_prior_refuses_what_is_not_finite_or_outside() -> None:
         Prior(SPEC, np.zeros(3), 0)
     with pytest.raises(EncodingError, match="version is -1"):
         Prior(SPEC, SPEC.initial_theta, -1)
+
+
+X = Feature("x", "cycle", 0.0, 6.0)
+Y = Target("y", "1", "standardise")
+
+
+def test_the_names_and_bytes_of_the_first_kernels_are_what_they_were() -> None:
+    for name in ("rbf", "matern-3/2"):
+        spec = ModelSpec.with_default_bounds([X], Y, name)
+        assert spec.theta_names == ("signal sd", "noise sd", "length-scale of x")
+        assert spec.initial_theta.tolist() == np.log([1.0, 0.5, 1.5]).tolist()
+        assert spec.encode() == (
+            b'{"bounds":{"lower":[-4.605170185988091,-4.605170185988091,-5.115995809754082],'
+            b'"names":["signal sd","noise sd","length-scale of x"],'
+            b'"upper":[4.605170185988092,2.302585092994046,6.396929655216146]},'
+            b'"features":[{"lower":0,"name":"x","unit":"cycle","upper":6}],"kernel":"' + name.encode() + b'",'
+            b'"target":{"name":"y","scaling":"standardise","unit":"1"}}'
+        )
+
+
+def test_a_spec_takes_any_spelling_from_a_person_and_one_from_the_wire() -> None:
+    settings = ModelSpec.with_default_bounds([X], Y, "rbf").to_json()
+    del settings["bounds"]
+    settings["kernel"] = "rbf+0.5*periodic( period=2 )"
+    spec = ModelSpec.from_settings(settings)
+    assert spec.kernel == "rbf + 0.5 * periodic(period=2)"
+    assert spec.theta_names[3:] == ("signal sd of periodic", "length-scale of x in periodic", "period of x in periodic")
+    np.testing.assert_allclose(np.exp(spec.initial_theta), [1.0, 0.5, 1.5, 0.5, 1.0, 2.0])
+    assert ModelSpec.decode(spec.encode()) == spec
+    assert ModelSpec.from_settings(spec.to_json() | {"kernel": settings["kernel"]}) == spec
+    with pytest.raises(EncodingError, match="not in its canonical spelling, 'rbf"):
+        ModelSpec.from_json(spec.to_json() | {"kernel": settings["kernel"]})
+
+
+def test_a_start_value_outside_its_bounds_is_refused() -> None:
+    with pytest.raises(EncodingError, match=r"period of x starts at 13, outside its bounds 0.06 to 12"):
+        ModelSpec.with_default_bounds([X], Y, "periodic(period=13)")
+
+
+def test_a_kernel_of_too_many_hyper_parameters_is_refused() -> None:
+    features = [Feature(f"x{n}", "1", 0.0, 1.0) for n in range(150)]
+    ModelSpec.with_default_bounds(features[:149], Y, "periodic")
+    with pytest.raises(EncodingError, match="302 hyper-parameters, at most 300"):
+        ModelSpec.with_default_bounds(features, Y, "periodic")
+
+
+def test_priors_belong_to_the_model() -> None:
+    prior = LogNormal("length-scale of x", 1.0, 1.0)
+    spec = ModelSpec.with_default_bounds([X], Y, "rbf", [prior])
+    assert spec.to_json()["priors"] == [{"name": "length-scale of x", "median": 1.0, "sigma": 1.0}]
+    assert ModelSpec.decode(spec.encode()) == spec
+    settings = spec.to_json()
+    del settings["bounds"]
+    assert ModelSpec.from_settings(settings) == spec
+    with pytest.raises(EncodingError, match="no such hyper-parameter"):
+        ModelSpec.with_default_bounds([X], Y, "rbf", [LogNormal("length-scale of z", 1.0, 1.0)])
+
+
+def test_case_f10_a_prior_left_in_another_unit_is_doubted() -> None:
+    prior = LogNormal("length-scale of x", 1.0, 1.0)
+    assert ModelSpec.with_default_bounds([X], Y, "rbf", [prior]).doubtful_priors == ()
+    in_hundredths = Feature("x", "cycle/100", 0.0, 600.0)
+    doubts = ModelSpec.with_default_bounds([in_hundredths], Y, "rbf", [prior]).doubtful_priors
+    assert doubts == (
+        "prior of length-scale of x: its median 1 is 5.0 sigmas from the start value 150; is it in the feature's unit?",
+    )
+    right = LogNormal("length-scale of x", 100.0, 1.0)
+    assert ModelSpec.with_default_bounds([in_hundredths], Y, "rbf", [right]).doubtful_priors == ()
+
+
+def test_a_prior_of_a_sum_says_its_values_by_name() -> None:
+    spec = ModelSpec.with_default_bounds([X], Y, "rbf + constant")
+    prior = Prior(spec, np.log([1.0, 0.5, 1.5, 3.0]), 0)
+    assert prior.natural == pytest.approx(
+        {"signal sd of rbf": 1.0, "noise sd": 0.5, "length-scale of x in rbf": 1.5, "signal sd of constant": 3.0}
+    )
+    with pytest.raises(EncodingError, match="take them by name"):
+        _ = prior.hyperparameters

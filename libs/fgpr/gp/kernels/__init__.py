@@ -1,1 +1,1 @@
-"""One small file a kernel: its correlations and their gradients. Imports only `fgpr.errors` and `fgpr.gp.arrays`."""
+"""One small file a kernel, and sums of products of them. Imports only `fgpr.errors` and `fgpr.gp.arrays`."""

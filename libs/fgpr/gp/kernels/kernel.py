@@ -1,48 +1,195 @@
-"""What a kernel is to the rest of the package, and the kernels by name.
+"""A covariance function, made of its text form, and what it is on given inputs.
 
-A covariance is the signal variance times a correlation c(z, z') of inputs scaled by their length-scales. Kernels know
-the correlation only: likelihood and posterior work on C + (noise / signal variance) I, so that no signal variance,
-however large, reaches a matrix.
+The covariance of the function is K_f = s2 C, with s2 = sum_i s_i^2 over the terms of the sum and
+C = sum_i (s_i^2 / s2) prod_j c_ij. Likelihood and posterior work on C + (noise / s2) I, so that no signal variance,
+however large, reaches a matrix. Kernels of one part, the common case, have a path of their own:
+`fgpr.gp.kernels.single`.
 """
 
-from typing import ClassVar, Protocol
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
 
 from fgpr.errors import EncodingError
 from fgpr.gp.arrays import Array
-from fgpr.gp.kernels.matern32 import Matern32
-from fgpr.gp.kernels.rbf import RBF
-from fgpr.gp.kernels.scaled_inputs import ScaledInputs
+from fgpr.gp.kernels import parameters
+from fgpr.gp.kernels.catalogue import KINDS, Ranges
+from fgpr.gp.kernels.compound import PlacedCompound, PlacedTerm
+from fgpr.gp.kernels.expression import Component, Expression, features_of
+from fgpr.gp.kernels.factor import Place, PlacedFactor
+from fgpr.gp.kernels.parameters import Axis
+from fgpr.gp.kernels.parsing import parse
+from fgpr.gp.kernels.radial import PlaceRadial, Profile
+from fgpr.gp.kernels.single import PlacedSingle
+
+MAX_FEATURES = 298
+"""More would make the theta of a single kernel longer than the 300 numbers that a contribution is meant for."""
+
+MAX_THETA = 300
+"""Entries of theta that a contribution is meant for."""
 
 
-class Kernel(Protocol):
-    """A stationary kernel with one length-scale a feature."""
+class Placed(Protocol):
+    """A kernel on n inputs; `rescale` has to come before anything else."""
 
-    name: ClassVar[str]
+    @property
+    def rows(self) -> int:
+        """The number of inputs, n."""
 
-    def fill(self, inputs: ScaledInputs, correlation: Array, weight: Array | None) -> None:
-        """Correlations of the inputs with themselves, and what their gradients need.
+    @property
+    def rounding(self) -> float:
+        """Bound on the rounding of an entry of C."""
 
-        Args:
-            inputs: n rescaled inputs.
-            correlation: gets c(z_i, z_j); shape (n, n), Fortran order. The diagonal is left to the caller.
-            weight: gets w with d c_ij / d log l_d = w_ij (z_id - z_jd)^2; the same shape and order, or None.
+    @property
+    def signal_variance(self) -> float:
+        """The sum of the terms' signal variances, s2."""
+
+    @property
+    def diagonal(self) -> float | Array:
+        """The diagonal of C: 1 for stationary kernels, else shape (n,)."""
+
+    def rescale(self, theta: Array) -> None:
+        """Take this theta; the noise in it is not used.
+
+        Raises:
+            NumericalError: the scaled inputs overflow.
         """
 
-    def cross(self, left: ScaledInputs, right: ScaledInputs) -> Array:
-        """Correlations between two sets of inputs with one centre: shape (n, m), Fortran order, at most 1."""
+    def fill(self, matrix: Array, weight: Array | None) -> None:
+        """C into `matrix`, and into `weight` what `gradient` will need; both of shape (n, n), Fortran order."""
+
+    def cross(self, other: Any) -> Array:
+        """C between these inputs and those of `other`, the same kernel with the same centre; shape (n, m)."""
+
+    def gradient(self, residual: Array, weight: Array, total: float, out: Array) -> None:
+        """sum_ij R_ij d C_ij / d p / 2 for all parameters but the noise, C here times the signal variance over s2.
+
+        Args:
+            residual: R, symmetric; only its lower triangle is read. It is overwritten.
+            weight: as `fill` left it.
+            total: the sum of the derivatives by all log signal sds, which is known without a matrix.
+            out: gets the derivatives, in the places of theta.
+        """
+
+    def derivatives(self) -> Iterator[tuple[int, Array]]:
+        """(place in theta, d K_f / d p over s2, of shape (n, n)) for all parameters but the noise."""
 
 
-_KERNELS: dict[str, Kernel] = {"rbf": RBF(), "matern-3/2": Matern32()}
+class _Part(NamedTuple):
+    """A kernel of the text, ready to be placed on its columns; None for all of them."""
 
-KERNEL_NAMES = tuple(_KERNELS)
+    make: Place
+    columns: list[int] | None
+
+    def place(self, X: Array, centre: Array | None) -> PlacedFactor:
+        if self.columns is None:
+            placed: PlacedFactor = self.make(X, centre)
+            return placed
+        chosen: PlacedFactor = self.make(X[:, self.columns], None if centre is None else centre[self.columns])
+        return chosen
 
 
-def kernel_named(name: str) -> Kernel:
-    """The kernel of that name.
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A covariance function; made by `kernel_named`.
+
+    Attributes:
+        expression: what it is.
+        axes: the features that it is for; None where its expression needs no names, for any number of features.
+    """
+
+    expression: Expression
+    axes: tuple[Axis, ...] | None
+    _parts: tuple[_Part, ...] = field(repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """Its text, in the canonical spelling."""
+        return self.expression.text
+
+    @property
+    def matrices(self) -> int:
+        """How many n x n matrices a gradient takes beyond the two of a single kernel."""
+        parts = len(self.expression.components)
+        return 0 if parts == 1 else 2 * parts + 4
+
+    @property
+    def profile(self) -> Profile | None:
+        """Its correlation as a function of the distance, for one ARD kernel on all features; else None."""
+        maker = self._parts[0].make
+        alone = len(self._parts) == 1 and self._parts[0].columns is None
+        return maker.profile if alone and isinstance(maker, PlaceRadial) else None
+
+    def names(self, features: int) -> tuple[str, ...]:
+        """Names of the entries of theta, for d features."""
+        known = [str(n + 1) for n in range(features)] if self.axes is None else [axis.name for axis in self.axes]
+        return parameters.names(self.expression, known)
+
+    def size(self, features: int) -> int:
+        """The length of theta, for d features.
+
+        Raises:
+            EncodingError: the kernel is for another number of features.
+        """
+        if self.axes is not None and features != len(self.axes):
+            raise EncodingError(f"the inputs have {features} features, the kernel is for {len(self.axes)}")
+        return parameters.size(self.expression, features)
+
+    def features(self, size: int) -> int:
+        """The number of features that a theta of that length is for.
+
+        Raises:
+            EncodingError: there is none.
+        """
+        candidates = range(1, MAX_FEATURES + 1) if self.axes is None else (len(self.axes),)
+        for features in candidates:
+            if self.size(features) == size:
+                return features
+        raise EncodingError(f"no number of features gives {self.name} a theta of {size} entries")
+
+    def place(self, X: Array, centre: Array | None = None) -> Placed:
+        """The kernel on inputs of shape (n, d); two sets that are to be crossed need the same centre, shape (d,)."""
+        if len(self._parts) == 1:
+            return PlacedSingle(self._parts[0].place(X, centre), len(X))
+        parts = iter(self._parts)
+        terms = [
+            PlacedTerm(term.signal, tuple((next(parts).place(X, centre), each.entries) for each in term.components))
+            for term in parameters.layout(self.expression, X.shape[1])
+        ]
+        return PlacedCompound(terms, len(X))
+
+
+def kernel_named(text: str, axes: Sequence[Axis] | None = None) -> Kernel:
+    """The kernel that a text says (`fgpr.gp.kernels.parsing`).
+
+    Args:
+        text: for instance "rbf" or "rbf(cycle) + 0.5 * periodic(period=20)".
+        axes: the model's features in order; may be left out where the text names none.
 
     Raises:
-        EncodingError: no such kernel; the message lists those that exist.
+        EncodingError: not such a text (names the place), or a feature that there is not.
     """
-    if name not in _KERNELS:
-        raise EncodingError(f"no kernel is named {name!r}; known are {', '.join(KERNEL_NAMES)}")
-    return _KERNELS[name]
+    expression = parse(text)
+    if axes is None:
+        named = [component.text for component in expression.components if component.features]
+        if named:
+            raise EncodingError(f"kernel {named[0]} names features: it needs the features of the model")
+    else:
+        parameters.parameters(expression, axes)
+    parts = tuple(_part(component, axes) for component in expression.components)
+    return Kernel(expression, None if axes is None else tuple(axes), parts)
+
+
+def _part(component: Component, axes: Sequence[Axis] | None) -> _Part:
+    """A kernel of the text, tied to its columns."""
+    maker = KINDS[component.name].make
+    numbers = dict(component.numbers)
+    if axes is None:
+        return _Part(maker(numbers, None), None)
+    names = [axis.name for axis in axes]
+    columns = [names.index(feature) for feature in features_of(component, names)]
+    lower = np.array([axes[column].lower for column in columns])
+    widths = np.array([axes[column].upper for column in columns]) - lower
+    return _Part(maker(numbers, Ranges(lower + 0.5 * widths, widths)), columns if component.features else None)

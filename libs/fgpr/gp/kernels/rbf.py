@@ -9,25 +9,17 @@ from typing import ClassVar
 import numpy as np
 
 from fgpr.gp.arrays import Array
-from fgpr.gp.kernels.scaled_inputs import ScaledInputs
 
 
 class RBF:
     """exp(-r^2 / 2): very smooth functions."""
 
-    name: ClassVar[str] = "rbf"
+    factor: ClassVar[float] = -0.5
+    rough: ClassVar[bool] = False
 
-    def fill(self, inputs: ScaledInputs, correlation: Array, weight: Array | None) -> None:
-        """See `fgpr.gp.kernels.kernel.Kernel.fill`; here d c / d log l_d = c (z_d - z'_d)^2."""
-        inputs.squared_distances(-0.5, correlation)
-        np.minimum(correlation, 0.0, out=correlation)
-        np.exp(correlation, out=correlation)
+    def correlate(self, squares: Array, weight: Array | None) -> None:
+        """See `fgpr.gp.kernels.radial.Profile.correlate`; here d c / d log l_d = c (z_d - z'_d)^2."""
+        np.minimum(squares, 0.0, out=squares)
+        np.exp(squares, out=squares)
         if weight is not None:
-            weight[...] = correlation
-
-    def cross(self, left: ScaledInputs, right: ScaledInputs) -> Array:
-        """See `fgpr.gp.kernels.kernel.Kernel.cross`."""
-        exponent = left.squared_distances_to(right, -0.5)
-        np.minimum(exponent, 0.0, out=exponent)
-        np.exp(exponent, out=exponent)
-        return exponent
+            weight[...] = squares

@@ -1,16 +1,20 @@
 """Inputs divided by their length-scales, laid out so that one matrix product gives every squared distance.
 
-With z_i the scaled inputs and q_i = -|z_i|^2 / 2, the product of the rows [z_i, 1, q_i] and [z_j, q_j, 1] is
-z_i z_j + q_i + q_j = -|z_i - z_j|^2 / 2.
+With z_i the scaled inputs and q_i = |z_i|^2, the product of the rows [z_i, 1, q_i] and [-2 z_j, q_j, 1] is
+q_i + q_j - 2 z_i z_j = |z_i - z_j|^2. Its rounding does not matter to a correlation that is smooth at 0; for
+one that is not, distances are taken from differences, which costs more; so they are for few inputs of any kernel.
 """
 
 import math
 
 import numpy as np
-from scipy.linalg.blas import dgemm
+from scipy.linalg.blas import ddot, dgemm, dgemv, dtrmm, dtrmv
+from scipy.spatial.distance import cdist
 
 from fgpr.errors import NumericalError
 from fgpr.gp.arrays import Array
+from fgpr.gp.kernels.pairs import LIMIT as PAIRS_LIMIT
+from fgpr.gp.kernels.pairs import Pairs
 
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 
@@ -20,30 +24,46 @@ class ScaledInputs:
 
     Inputs are centred once: distances do not change, and the cancellation in the product above stays small.
 
+    Args:
+        X: shape (n, d).
+        centre: what to subtract, shape (d,); the mean of the inputs if None.
+        exact: take distances from differences.
+
     Attributes:
         rows: n.
         features: d.
-        rounding: bound on the rounding of the squared distances, after `rescale`.
+        rounding: after `rescale`, bound on the rounding of the squared distances, or of the distances if exact.
     """
 
-    def __init__(self, X: Array, centre: Array | None = None) -> None:
+    def __init__(self, X: Array, centre: Array | None = None, exact: bool = False) -> None:
+        self._exact = exact
         self.rows: int = X.shape[0]
         self.features: int = X.shape[1]
         self._centred = np.asfortranarray(X - (X.mean(axis=0) if centre is None else centre))
         d = self.features
+        self._small = self.rows > 1 and self.rows * self.rows * d <= PAIRS_LIMIT
+        self._pairs: Pairs | None = None
         self._left = np.ones((self.rows, d + 2), order="F")
         self._right = np.ones((self.rows, d + 2), order="F")
         self._scaled = self._left[:, :d]
+        self._squared = np.empty((self.rows, d), order="F")
+        self._inverse = self._precision = np.ones(d)
+        self._laid = False
+        # Largest squares of each feature: they bound every square there will be, without a look at the inputs.
+        with np.errstate(over="ignore"):
+            self._reach = np.square(np.abs(self._centred).max(axis=0, initial=0.0))
         self.rounding = 0.0
 
     @property
     def scaled(self) -> Array:
         """z, of shape (n, d)."""
+        self._lay()
         return self._scaled
 
     @property
     def scaled_and_one(self) -> Array:
         """[z, 1], of shape (n, d + 1), contiguous by columns."""
+        self._lay()
         return self._left[:, : self.features + 1]
 
     def rescale(self, lengthscales: Array) -> None:
@@ -52,26 +72,84 @@ class ScaledInputs:
         Raises:
             NumericalError: an input over its length-scale is too large to be squared.
         """
-        d = self.features
-        with np.errstate(over="ignore", invalid="ignore"):
-            np.divide(self._centred, lengthscales, out=self._scaled)
-            squares = np.einsum("ij,ij->i", self._scaled, self._scaled)
-        squares *= -0.5
-        self.rounding = _ROUNDING * (1.0 - float(squares.min(initial=0.0)))
+        self._inverse = 1.0 / lengthscales
+        self._precision = self._inverse * self._inverse
+        self._laid = False
+        # BLAS overflows without a warning, unlike `np.dot`.
+        self.rounding = _ROUNDING * (1.0 + 0.5 * ddot(self._reach, self._precision))
+        if self._exact:
+            self.rounding = math.sqrt(_ROUNDING * self.rounding)
         if not math.isfinite(self.rounding):
             raise NumericalError("inputs over length-scales overflow: scale the inputs or raise the length-scales")
+
+    def _lay(self) -> None:
+        """Bring the rows of the product above up to date: `rescale` alone would do for `Pairs`."""
+        if self._laid:
+            return
+        self._laid = True
+        d = self.features
+        np.multiply(self._centred, self._inverse, out=self._scaled)
+        np.multiply(self._scaled, self._scaled, out=self._squared)
+        squares = np.add.reduce(self._squared, axis=1)
         self._left[:, d + 1] = squares
-        self._right[:, :d] = self._scaled
+        np.multiply(self._scaled, -2.0, out=self._right[:, :d])
         self._right[:, d] = squares
 
     def squared_distances(self, factor: float, out: Array) -> None:
         """Factor times |z_i - z_j|^2 into `out`, of shape (n, n) in Fortran order; rounding can pass 0."""
-        dgemm(-2.0 * factor, self._left, self._right, trans_b=1, c=out, overwrite_c=1)
+        if self._small:
+            self._paired().weighted_sum(factor * self._precision, out)
+            return
+        self._lay()
+        if self._exact:
+            cdist(self._scaled, self._scaled, "sqeuclidean", out=out.T)
+            out *= factor
+        else:
+            dgemm(factor, self._left, self._right, trans_b=1, c=out, overwrite_c=1)
 
     def squared_distances_to(self, other: "ScaledInputs", factor: float) -> Array:
         """Factor times the squared distances between these rows and those of `other`, of shape (n, m).
 
         Both have to be centred on the same point.
         """
-        product: Array = dgemm(-2.0 * factor, self._left, other._right, trans_b=1)
+        self._lay()
+        other._lay()
+        if self._exact:
+            squares: Array = cdist(other._scaled, self._scaled, "sqeuclidean").T
+            squares *= factor
+            return squares
+        product: Array = dgemm(factor, self._left, other._right, trans_b=1)
         return product
+
+    def weighted_spread(self, weights: Array) -> Array:
+        """sum_ij w_ij (z_id - z_jd)^2 / 2 for each feature d, of shape (d,).
+
+        Args:
+            weights: w, symmetric, shape (n, n), Fortran order; only its lower triangle is read.
+        """
+        if self._small:
+            return self._paired().sums(weights) * self._precision
+        self._lay()
+        if self._exact:
+            lower = np.tril(weights)
+            return np.array([_spread(lower, column) for column in self._scaled.T])
+        # With T the lower triangle the sum is that of (T 1 + T' 1)_i z_i^2 - 2 z_i (T z)_i; a triangular product is
+        # faster than a symmetric one.
+        products = dtrmm(1.0, weights, self.scaled_and_one, lower=1)
+        ends = dtrmv(weights, self._left[:, self.features], lower=1, trans=1)
+        ends += products[:, -1]
+        total: Array = dgemv(1.0, self._squared, ends, trans=1)
+        # The right rows hold -2 z.
+        total += np.einsum("ij,ij->j", self._right[:, : self.features], products[:, :-1])
+        return total
+
+    def _paired(self) -> Pairs:
+        if self._pairs is None:
+            self._pairs = Pairs(self._centred)
+        return self._pairs
+
+
+def _spread(lower: Array, column: Array) -> float:
+    difference = np.subtract.outer(column, column)
+    difference *= difference
+    return float(np.einsum("ij,ij->", lower, difference))

@@ -1,0 +1,69 @@
+"""The posterior that fits: exact where its matrix fits the memory, by nearest neighbours where it does not.
+
+Which one it was is said by `method` of the posterior and of each prediction. Training needs no such choice: it draws
+mini-batches (`fgpr.gp.local_training`).
+"""
+
+import numpy.typing as npt
+
+from fgpr.errors import DataError
+from fgpr.gp.arrays import MEMORY_LIMIT, matrix_bytes
+from fgpr.gp.cholesky import JITTER_LIMIT
+from fgpr.gp.kernels.kernel import Kernel
+from fgpr.gp.neighbours import DEFAULT_NEIGHBOURS, NeighbourPosterior
+from fgpr.gp.posterior import Posterior, condition_rows, prepare
+
+AnyPosterior = Posterior | NeighbourPosterior
+
+
+def condition_within_memory(
+    kernel: Kernel,
+    theta: npt.ArrayLike,
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    noise: float | npt.ArrayLike | None = None,
+    jitter_limit: float = JITTER_LIMIT,
+    memory_limit: int = MEMORY_LIMIT,
+    neighbours: int = DEFAULT_NEIGHBOURS,
+) -> AnyPosterior:
+    """Condition on any number of rows.
+
+    Args:
+        kernel: as in `condition`, like all that is not named here.
+        theta: hyper-parameters.
+        X: inputs, shape (n, d).
+        y: targets, shape (n,).
+        noise: variance.
+        jitter_limit: largest jitter.
+        memory_limit: bytes; the exact posterior is taken where its n x n matrix fits.
+        neighbours: rows that each new input is conditioned on where it does not.
+
+    Raises:
+        EncodingError: as `condition`.
+        DataError: as `condition`, but never for the number of rows; also fewer than one neighbour.
+        NumericalError: as `condition`; by nearest neighbours it comes from `predict`.
+    """
+    covariance, rows = prepare(kernel, theta, X, y, noise)
+    if matrix_bytes(rows.count) <= memory_limit:
+        return condition_rows(covariance, rows, jitter_limit, memory_limit)
+    return NeighbourPosterior(covariance, rows, _checked(neighbours), jitter_limit)
+
+
+def condition_by_neighbours(
+    kernel: Kernel,
+    theta: npt.ArrayLike,
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    noise: float | npt.ArrayLike | None = None,
+    jitter_limit: float = JITTER_LIMIT,
+    neighbours: int = DEFAULT_NEIGHBOURS,
+) -> NeighbourPosterior:
+    """Condition by nearest neighbours whatever the number of rows; arguments as in `condition_within_memory`."""
+    covariance, rows = prepare(kernel, theta, X, y, noise)
+    return NeighbourPosterior(covariance, rows, _checked(neighbours), jitter_limit)
+
+
+def _checked(neighbours: int) -> int:
+    if neighbours < 1:
+        raise DataError(f"{neighbours} neighbours: expected 1 or more")
+    return neighbours

@@ -1,0 +1,93 @@
+"""Kernels that are a function of the scaled distance alone: what one has to say, and how it acts on inputs.
+
+The stationary ARD kernels (`rbf`, the Matern family) are profiles; everything about inputs and length-scales is here
+once for all of them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from fgpr.gp.arrays import Array
+from fgpr.gp.kernels.factor import filled
+from fgpr.gp.kernels.scaled_inputs import ScaledInputs
+
+
+class Profile(Protocol):
+    """A correlation as a function of r^2.
+
+    Attributes:
+        factor: what squared distances are multiplied by on the way in.
+        rough: the correlation has no second derivative at 0; distances then have to be exact where they are small.
+    """
+
+    @property
+    def factor(self) -> float:
+        """See the class."""
+
+    @property
+    def rough(self) -> bool:
+        """See the class."""
+
+    def correlate(self, squares: Array, weight: Array | None) -> None:
+        """Turn factor * r^2 into correlations, in place.
+
+        Args:
+            squares: of any shape; rounding may have moved an entry past 0.
+            weight: gets w with d c_ij / d log l_d = w_ij (z_id - z_jd)^2; of the same shape, or None.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceRadial:
+    """Places a profile on inputs: see `fgpr.gp.kernels.factor.Place`."""
+
+    profile: Profile
+
+    def __call__(self, X: Array, centre: Array | None) -> "PlacedRadial":
+        """The profile on these inputs."""
+        return PlacedRadial(self.profile, X, centre)
+
+
+class PlacedRadial:
+    """A profile on n inputs; see `fgpr.gp.kernels.factor.PlacedFactor`. Its parameters are the log length-scales."""
+
+    diagonal: float = 1.0
+
+    def __init__(self, profile: Profile, X: Array, centre: Array | None) -> None:
+        self._profile = profile
+        self._inputs = ScaledInputs(X, centre, exact=profile.rough)
+
+    @property
+    def rounding(self) -> float:
+        """Bound on the rounding of a correlation."""
+        return self._inputs.rounding
+
+    def rescale(self, parameters: Array) -> None:
+        """Take these log length-scales; raises as `ScaledInputs.rescale`."""
+        self._inputs.rescale(np.exp(parameters))
+
+    def fill(self, correlation: Array, weight: Array | None) -> None:
+        """See the protocol."""
+        self._inputs.squared_distances(self._profile.factor, correlation)
+        self._profile.correlate(correlation, weight)
+
+    def cross(self, other: "PlacedRadial") -> Array:
+        """See the protocol."""
+        squares = self._inputs.squared_distances_to(other._inputs, self._profile.factor)
+        self._profile.correlate(squares, None)
+        return squares
+
+    def gradient(self, product: Array, weight: Array) -> Array:
+        """See the protocol."""
+        np.multiply(product, weight, out=product)
+        return self._inputs.weighted_spread(product)
+
+    def derivatives(self) -> Iterator[Array]:
+        """See the protocol."""
+        _, weight = filled(self, self._inputs.rows)
+        for column in self._inputs.scaled.T:
+            difference = np.subtract.outer(column, column)
+            yield weight * difference * difference
