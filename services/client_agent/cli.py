@@ -155,7 +155,10 @@ def predict_rows(
         prior = _published(home).record.prior()
         own = intake.read_columns(data, unit)
         inputs: Columns = intake.read_columns(Path(at)) if points is None else predict.grid(prior.spec, *points)
-        text = predict.to_csv(predict.predict(prior, own, inputs, target))
+        rows = predict.predict(prior, own, inputs, target)
+        if rows.method == "nearest neighbours":
+            typer.echo("too many rows for one matrix: each point is predicted from the rows nearest to it", err=True)
+        text = predict.to_csv(rows)
         if str(out) == "-":
             typer.echo(text, nl=False)
         else:
@@ -209,8 +212,12 @@ def _table(prior: Prior) -> Table:
 def _units(prior: Prior) -> dict[str, str]:
     spec = prior.spec
     scaled = "sd of the target" if spec.target.scaling == "standardise" else spec.target.unit
-    units = [scaled, scaled, *(feature.unit for feature in spec.features)]
-    return dict(zip(spec.theta_names, units, strict=True))
+    features = {feature.name: feature.unit for feature in spec.features}
+    # A periodic kernel's length-scale and an exponent have no unit.
+    return {
+        parameter.name: scaled if parameter.of_target else features.get(parameter.feature or "", "1")
+        for parameter in spec.parameters
+    }
 
 
 def _as_json(published: PublishedPrior) -> dict[str, object]:

@@ -13,9 +13,10 @@ import numpy as np
 from client_agent import local_data
 from client_agent.local_data import Columns
 from fgpr.errors import DataError
-from fgpr.gp.arrays import Array
+from fgpr.gp.arrays import MEMORY_LIMIT, Array
+from fgpr.gp.conditioning import condition_within_memory
 from fgpr.gp.model import ModelSpec, Prior
-from fgpr.gp.posterior import condition
+from fgpr.gp.prediction import Method
 
 QUANTILE = 1.959963984540054
 """Of the standard normal distribution at 0.975."""
@@ -36,6 +37,7 @@ class PredictedRows:
         sd_observation: of a new measurement, shape (m,).
         lower_95: lower end of the band of a new measurement, shape (m,).
         upper_95: its upper end, shape (m,).
+        method: how they were made: from all rows at once, or from those nearest to each input.
     """
 
     features: tuple[str, ...]
@@ -45,9 +47,12 @@ class PredictedRows:
     sd_observation: Array
     lower_95: Array
     upper_95: Array
+    method: Method
 
 
-def predict(prior: Prior, own: Columns, at: Columns, target: str | None = None) -> PredictedRows:
+def predict(
+    prior: Prior, own: Columns, at: Columns, target: str | None = None, memory_limit: int = MEMORY_LIMIT
+) -> PredictedRows:
     """Condition a prior on one device's rows and predict.
 
     Args:
@@ -55,6 +60,7 @@ def predict(prior: Prior, own: Columns, at: Columns, target: str | None = None) 
         own: the device's rows: features and target, by name.
         at: the inputs to predict at, by name.
         target: the column of the target, where it has another name than in the model.
+        memory_limit: bytes; where the matrix of all rows does not fit, each input is predicted from the nearest rows.
 
     Raises:
         DataError: no rows, a column is missing, or a value cannot be used; names the row.
@@ -63,12 +69,14 @@ def predict(prior: Prior, own: Columns, at: Columns, target: str | None = None) 
     spec = prior.spec
     rows = local_data.arrange(spec, own, target)
     inputs = spec.arrange(at)
-    scaled = condition(spec.correlation, prior.theta, rows.X, rows.y).predict(inputs)
+    posterior = condition_within_memory(spec.correlation, prior.theta, rows.X, rows.y, memory_limit=memory_limit)
+    scaled = posterior.predict(inputs)
     mean = rows.scaling.to_original(scaled.mean)
     latent = np.sqrt(rows.scaling.variance_to_original(scaled.latent_variance))
     observation = np.sqrt(rows.scaling.variance_to_original(scaled.observation_variance))
     half = QUANTILE * observation
-    return PredictedRows(spec.feature_names, inputs, mean, latent, observation, mean - half, mean + half)
+    lower, upper = mean - half, mean + half
+    return PredictedRows(spec.feature_names, inputs, mean, latent, observation, lower, upper, scaled.method)
 
 
 def grid(spec: ModelSpec, start: float, stop: float, step: float) -> Columns:

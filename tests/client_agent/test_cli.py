@@ -9,12 +9,13 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from client_agent import enrolment, identity, membership
+from client_agent import cli, enrolment, identity, membership
 from client_agent.api import Api
 from client_agent.cli import app
 from client_agent.journal import Journal
 from fgpr import signatures
 from fgpr.errors import Forbidden, Unauthenticated, Unavailable
+from fgpr.gp.model import Feature, ModelSpec, Prior, Target
 from fgpr.ticket import Ticket
 from support import agent_home
 from support.agent_home import AgentHome, InMemory
@@ -176,6 +177,22 @@ def test_prior_show(home):
     # The start values of the model: signal sd 1, noise sd 0.5, a quarter of the range of 100 cycles.
     assert list(shown["hyperparameters"].values()) == pytest.approx([1.0, 0.5, 25.0])
     assert (shown["version"], shown["reason"], shown["leaf"], shown["fresh"]) == (0, "initial", 0, True)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "units"),
+    [
+        ("rbf", ["sd of the target"] * 2 + ["cycles"]),
+        ("periodic", ["sd of the target"] * 2 + ["1", "cycles"]),
+        ("rational-quadratic + constant", ["sd of the target"] * 2 + ["cycles", "1", "sd of the target"]),
+        ("rbf * linear", ["sd of the target"] * 2 + ["cycles"]),
+    ],
+)
+def test_units_of_every_kernel(kernel, units):
+    target = Target("T24", "degR", "standardise")
+    spec = ModelSpec.with_default_bounds([Feature("cycle", "cycles", 0.0, 100.0)], target, kernel)
+    shown = cli._units(Prior(spec, spec.initial_theta, 0))
+    assert (tuple(shown), list(shown.values())) == (spec.theta_names, units)
 
 
 @pytest.mark.parametrize("where", ["grid", "file", "stdout"])

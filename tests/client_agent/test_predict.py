@@ -35,6 +35,15 @@ def test_same_as_scikit_learn_in_original_units():
     assert rows.mean - rows.lower_95 == pytest.approx(1.95996398 * rows.sd_observation, rel=1e-8)
 
 
+def test_rows_beyond_the_memory_are_predicted_by_their_neighbours():
+    exact = predict.predict(PRIOR, OWN, AT)
+    near = predict.predict(PRIOR, OWN, AT, memory_limit=1)
+    assert (exact.method, near.method) == ("exact", "nearest neighbours")
+    # Five rows are all among the nearest.
+    assert near.mean == pytest.approx(exact.mean, rel=1e-12)
+    assert near.sd_observation == pytest.approx(exact.sd_observation, rel=1e-12)
+
+
 def test_constant_target_still_predicts():
     rows = predict.predict(PRIOR, {"cycle": [1.0, 2.0], "T24": [642.0, 642.0]}, AT)
     assert rows.mean == pytest.approx([642.0] * 3)

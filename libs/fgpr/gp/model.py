@@ -141,8 +141,11 @@ class ModelSpec(Record):
         """
         expression = parse(kernel)
         found = parameters.parameters(expression, features)
-        names, _, lower, upper = zip(*found, strict=True)
-        bounds = Bounds.from_natural(names, lower, upper)
+        bounds = Bounds.from_natural(
+            tuple(parameter.name for parameter in found),
+            [parameter.lower for parameter in found],
+            [parameter.upper for parameter in found],
+        )
         return cls(tuple(features), target, expression.text, bounds, tuple(priors))
 
     @classmethod

@@ -208,7 +208,7 @@ def condition(
 
     Args:
         kernel: the correlation.
-        theta: hyper-parameters in the wire order, shape (d + 2,).
+        theta: hyper-parameters in the wire order, shape (L,).
         X: inputs, shape (n, d), in the features' units; n = 0 gives the prior.
         y: targets, shape (n,), scaled as the model says.
         noise: variance (not standard deviation) of the noise: None for theta's, one number, or one a row; 0 is

@@ -80,8 +80,12 @@ class Database:
 
     @contextmanager
     def _begin(self, *, writes: bool) -> Iterator[Connection]:
+        options: dict[str, Any] = {WRITES: writes}
+        if not writes and self._engine.dialect.name != "sqlite":
+            # As on SQLite, a reader sees one moment: PostgreSQL's default would show each statement another one.
+            options["isolation_level"] = "REPEATABLE READ"
         try:
-            with self._engine.connect().execution_options(**{WRITES: writes}) as connection, connection.begin():
+            with self._engine.connect().execution_options(**options) as connection, connection.begin():
                 yield connection
         except OperationalError as error:
             raise Unavailable(f"the database does not answer: {type(error.orig).__name__}") from error

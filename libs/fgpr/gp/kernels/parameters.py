@@ -33,12 +33,23 @@ class Axis(Protocol):
 
 
 class Parameter(NamedTuple):
-    """One hyper-parameter in natural units: where training starts, and the default bounds."""
+    """One hyper-parameter in natural units.
+
+    Attributes:
+        name: of its entry of theta.
+        start: where training starts.
+        lower: default lower bound.
+        upper: default upper bound.
+        feature: the one in whose unit it is, or None.
+        of_target: it is in the unit of the scaled target. Where it is in no unit it is a plain number.
+    """
 
     name: str
     start: float
     lower: float
     upper: float
+    feature: str | None = None
+    of_target: bool = False
 
 
 class ComponentLayout(NamedTuple):
@@ -100,10 +111,10 @@ def parameters(expression: Expression, axes: Sequence[Axis], given_only: bool = 
     for name, kind, start, feature in _entries(expression, list(by_name)):
         if given_only and start is None:
             continue
-        unit = by_name[feature].upper - by_name[feature].lower if feature is not None and kind.in_ranges else 1.0
-        found.append(
-            Parameter(name, kind.start * unit if start is None else start, kind.lower * unit, kind.upper * unit)
-        )
+        of = feature if kind.in_ranges else None
+        unit = 1.0 if of is None else by_name[of].upper - by_name[of].lower
+        begun = kind.start * unit if start is None else start
+        found.append(Parameter(name, begun, kind.lower * unit, kind.upper * unit, of, kind in (SIGNAL, NOISE)))
     return tuple(found)
 
 
