@@ -11,6 +11,7 @@ FgprError
 │       ├── CohortRefused         a cohort fails one of the numbered checks of a member
 │       ├── OwnerConsentRequired  nothing is wrong, but the owner has to allow it
 │       └── SumRefused            the opened sum cannot be an honest average
+│           └── OpeningsContradict  more openings may still mend it
 ├── RequestError                  the aggregator refuses a request; the same class on both sides of the wire
 │   ├── Unauthenticated           no signature, or one that does not hold, is stale, or was used before
 │   ├── Forbidden                 the key is revoked, or its role does not allow this
@@ -112,6 +113,12 @@ class SumRefused(RemoteProtocolError):
     """An opened sum is outside what honest clients can send; the old prior stays."""
 
     slug = "sum-refused"
+
+
+class OpeningsContradict(SumRefused):
+    """The openings at hand contradict each other beyond mending; further ones may mend them."""
+
+    slug = "openings-contradict"
 
 
 class RequestError(FgprError):

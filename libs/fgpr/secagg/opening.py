@@ -151,7 +151,8 @@ def unmask(plan: Plan, cohort: Cohort, masked: Mapping[str, bytes], openings: Se
         openings: checked openings of it, at least the threshold, one a member.
 
     Raises:
-        SumRefused: the openings contradict each other beyond mending, or the sum cannot be an honest average.
+        OpeningsContradict: the openings contradict each other beyond mending.
+        SumRefused: the sum cannot be an honest average.
         LocalProtocolError: fewer openings than the threshold.
     """
     codec = Codec.from_json(plan.codec)

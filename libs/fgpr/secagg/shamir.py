@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from fgpr.errors import EncodingError, LocalProtocolError, SumRefused
+from fgpr.errors import EncodingError, LocalProtocolError, OpeningsContradict
 from fgpr.secagg.field import Elements, Field
 
 Polynomial = list[int]
@@ -78,7 +78,7 @@ def interpolate(field: Field, points: Sequence[int], shares: Elements, threshold
     Raises:
         LocalProtocolError: fewer distinct points than the threshold, or a point given twice.
         EncodingError: shares of another shape, a point or a share outside the field.
-        SumRefused: the shares contradict each other and cannot be mended; more shares may help.
+        OpeningsContradict: the shares contradict each other and cannot be mended; more shares may help.
     """
     _check_shares(field, points, shares, threshold)
     spare = len(points) - threshold
@@ -92,7 +92,7 @@ def interpolate(field: Field, points: Sequence[int], shares: Elements, threshold
         word = [int(value) for value in shares[kept, column]]
         wrong = _wrong_positions(field, at, word, threshold)
         if wrong is None or len(points) - len(kept) + len(wrong) > spare // 2:
-            raise SumRefused(
+            raise OpeningsContradict(
                 f"{len(points)} shares at threshold {threshold} contradict each other at number {column}: "
                 f"{spare} to spare mend {spare // 2} wrong ones, and more are wrong; wait for more openings"
             )

@@ -91,12 +91,21 @@ def enrol(context: Context, caller: Caller, request: EnrolmentRequest) -> Enrolm
 
 
 def leave(context: Context, caller: Caller, federation: str, client: str) -> None:
-    """A client revokes itself.
+    """A client revokes itself; asked again, since the answer was lost, nothing more happens.
 
     Raises:
         Forbidden: it asks for another client's.
+        Unauthenticated: nobody holds the key, or the request was used before.
     """
     with context.database.write() as connection:
+        known = clients.read_key_holder(connection, caller.key_id)
+        if (
+            known is not None
+            and known.revoked_at is not None
+            and (known.federation, known.client) == (federation, client)
+        ):
+            clients.spend_nonce(connection, caller.key_id, caller.nonce, caller.nonce_expires)
+            return
         row = authorise(connection, caller, federation)
         if row.client != client:
             raise Forbidden(f"{row.client} can leave for itself only, not for {client}")

@@ -10,7 +10,7 @@ from aggregator.storage import clients, federations, rounds
 from aggregator.storage.engine import Connection
 from aggregator.storage.rounds import RoundRow
 from fgpr.auditlog.entries import AnsweredOpening, CohortClosed, PriorPublished, RoundAborted, RoundVoid
-from fgpr.errors import SumRefused
+from fgpr.errors import OpeningsContradict, SumRefused
 from fgpr.federated import publication
 from fgpr.federated.publication import PriorRecord
 from fgpr.message import Signed
@@ -39,8 +39,18 @@ def close(context: Context, connection: Connection, row: RoundRow) -> None:
     audit.record(context, connection, [CohortClosed(federation=row.federation, cohort=signed)])
 
 
-def publish(context: Context, connection: Connection, row: RoundRow) -> None:
-    """Unmask the sum and publish the next prior, or abort where it cannot be an honest average."""
+def publish(context: Context, connection: Connection, row: RoundRow, *, last_chance: bool) -> bool:
+    """Unmask the sum and publish the next prior, or abort where it cannot be an honest average.
+
+    Args:
+        context: this process.
+        connection: a writing transaction.
+        row: a round in its opening stage.
+        last_chance: no further opening will come.
+
+    Returns:
+        Whether the round moved; not where openings contradict each other that further ones may mend.
+    """
     plan, cohort = row.plan.message, row.cohort
     if cohort is None:
         raise SumRefused(f"round {row.number} has no cohort")
@@ -50,8 +60,10 @@ def publish(context: Context, connection: Connection, row: RoundRow) -> None:
     try:
         unmasked = opening.unmask(plan, cohort.message, masked, [signed.message for signed in answers.values()])
     except SumRefused as error:
+        if isinstance(error, OpeningsContradict) and not last_chance:
+            return False
         abort(context, connection, row, Event.SUM_REFUSED, str(error))
-        return
+        return True
     previous, _ = federations.read_prior(connection, row.federation, plan.prior_version)
     record = publication.averaged(previous.message, plan, plan.digest(), cohort.message, unmasked)
     rounds.move(connection, row, after(row.stage, Event.SUM_OPENED), ended_at=context.clock())
@@ -64,6 +76,7 @@ def publish(context: Context, connection: Connection, row: RoundRow) -> None:
         disputed=unmasked.disputed,
     )
     publish_prior(context, connection, leaf)
+    return True
 
 
 def abort(context: Context, connection: Connection, row: RoundRow, event: Event, reason: str) -> None:

@@ -73,12 +73,14 @@ def _step(context: Context, federation: str) -> bool:
         transition = _due(context, connection, federations.read(connection, federation, lock=True))
         if transition is None:
             return False
-        transition()
-        return True
+        return transition() is not False
 
 
 def _due(context: Context, connection: Connection, row: FederationRow) -> Callable[[], object] | None:
-    """The one transition that is due now, to be made in the same transaction; None where nothing is."""
+    """The one transition that is due now, to be made in the same transaction; None where nothing is.
+
+    It gives False where it turns out that the round has to wait after all.
+    """
     name, now = row.settings.name, context.clock()
     for aborted in rounds.read_unsettled(connection, name):
         if len(publishing.void_openings(connection, aborted)) >= aborted.plan.message.threshold:
@@ -103,8 +105,13 @@ def _all_in(connection: Connection, row: RoundRow, now: datetime) -> bool:
 
 def _enough(connection: Connection, row: RoundRow) -> bool:
     plan = row.plan.message
-    seated = sum(seat.key is not None for seat in plan.seats)
-    return rounds.count_openings(connection, row.federation, row.number) >= min(plan.threshold + plan.spare, seated)
+    wanted = min(plan.threshold + plan.spare, _seated(row))
+    return rounds.count_openings(connection, row.federation, row.number) >= wanted
+
+
+def _seated(row: RoundRow) -> int:
+    """How many openings can come at all."""
+    return sum(seat.key is not None for seat in row.plan.message.seats)
 
 
 def _end_of_opening(
@@ -115,7 +122,8 @@ def _end_of_opening(
         return None
     openings, needed = rounds.count_openings(connection, row.federation, row.number), row.plan.message.threshold
     if openings >= needed:
-        return partial(publishing.publish, context, connection, row)
+        last_chance = overdue or openings >= _seated(row)
+        return partial(publishing.publish, context, connection, row, last_chance=last_chance)
     if not overdue:
         return None
     reason = f"{openings} members opened, {needed} are needed"

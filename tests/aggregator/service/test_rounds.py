@@ -149,6 +149,35 @@ def test_a_wrong_opening_is_mended_and_disputed(tmp_path: Path) -> None:
         assert [answered.client for answered in leaf.openings] == [party.name for party in parties]
 
 
+def test_openings_that_contradict_each_other_wait_for_one_that_mends_them(tmp_path: Path) -> None:
+    with served(tmp_path, settings_of(min_clients=6), keeps_deadlines=False) as aggregator:
+        parties = contributed(aggregator, 6)
+        bodies = [party.opening() for party in parties]
+        bodies[2] = with_another_sum(parties[2], bodies[2])
+        # Threshold 4, one to spare: five openings show that one is wrong and not which.
+        for party, body in zip(parties[:5], bodies, strict=False):
+            party.send_opening(body)
+        assert aggregator.round(1).stage is Stage.OPENING
+        parties[5].send_opening(bodies[5])
+        assert aggregator.round(1).stage is Stage.PUBLISHED
+        leaf = next(leaf for leaf in reversed(aggregator.leaves()) if leaf.kind == "prior")
+        assert (leaf.spare, leaf.disputed) == (2, ("client-02",))
+
+
+def test_openings_that_contradict_each_other_abort_at_the_deadline(tmp_path: Path) -> None:
+    with served(tmp_path, settings_of(min_clients=6), keeps_deadlines=False) as aggregator:
+        parties = contributed(aggregator, 6)
+        bodies = [party.opening() for party in parties]
+        bodies[2] = with_another_sum(parties[2], bodies[2])
+        for party, body in zip(parties[:5], bodies, strict=False):
+            party.send_opening(body)
+        aggregator.pass_contributing()
+        assert aggregator.round(1).stage is Stage.OPENING
+        aggregator.pass_opening()
+        assert aggregator.round(1).stage is Stage.ABORTED
+        assert aggregator.prior().version == 0
+
+
 def test_a_wrong_opening_that_cannot_be_mended_aborts(aggregator: Aggregator) -> None:
     parties = contributed(aggregator)
     bodies = [party.opening() for party in parties]
