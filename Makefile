@@ -7,7 +7,7 @@ STAMP := $(VENV)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup demo test check fmt bench lock clean
+.PHONY: help setup demo test check fmt bench attack lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -40,6 +40,9 @@ fmt: setup ## format, and mend what can be mended
 
 bench: setup ## time a training step and a prediction; writes build/reports/bench.json
 	$(BIN)/python tests/benchmarks/bench.py $(ARGS)
+
+attack: setup ## attack the protocol in memory and over HTTP; writes build/reports/attack.json
+	PYTHONPATH=tests $(BIN)/python -m attacks $(ARGS)
 
 lock: setup ## renew the hashed locks under requirements/
 	$(BIN)/python -m pip install --quiet "uv>=0.13,<0.14"

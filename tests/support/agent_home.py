@@ -11,6 +11,7 @@ import httpx
 
 from client_agent import identity, keyfile, membership
 from client_agent.events import Event, Kind
+from client_agent.federation_client import Connection
 from client_agent.membership import Membership
 from client_agent.opening_keys import OpeningKeys
 from client_agent.participate import participate
@@ -103,6 +104,8 @@ class InMemory:
         try:
             if request.method == "DELETE":
                 return httpx.Response(204, content=self.delete(path))
+            if request.method == "PUT":
+                return httpx.Response(200, content=self.put(path, request.content))
             return httpx.Response(200, content=self._answer(path, params, request.content or None))
         except RequestError as error:
             return httpx.Response(409, json={"type": f"urn:fgpr:problem:{error.slug}", "detail": str(error)})
@@ -225,7 +228,14 @@ class InMemory:
 
 
 class AgentHome:
-    """The home of one client of a federation in memory, and its agent at work in it."""
+    """The home of one client of a federation in memory, and its agent at work in it.
+
+    Attributes:
+        connection: the aggregator's side.
+        api: the way there; the connection itself, unless a test puts a network between.
+    """
+
+    api: Connection
 
     def __init__(self, federation: Federation, client: str, home: Path, role: Any = "client") -> None:
         self.federation, self.client, self.home = federation, client, home
@@ -254,6 +264,7 @@ class AgentHome:
         """A new connection, as after a start."""
         self.stop = threading.Event()
         self.connection = InMemory(self.federation, self.client, self.stop)
+        self.api = self.connection
         return self.connection
 
     def run(self, source: Any, **options: Any) -> list[Kind]:
@@ -264,7 +275,7 @@ class AgentHome:
             self.served = participate(
                 self.home,
                 source,
-                api=self.connection,
+                api=self.api,
                 stop=self.stop,
                 on_event=told.append,
                 poll_seconds=0,
