@@ -9,6 +9,7 @@ from fgpr.auditlog import entries
 from fgpr.errors import CohortRefused
 from fgpr.message import Signed
 from fgpr.secagg.checked_plan import CheckedPlan
+from fgpr.secagg.complaint import complain
 from fgpr.secagg.history import History
 from fgpr.secagg.log_span import LogSpan, span_start
 from fgpr.secagg.member import Member, open_cohort
@@ -21,6 +22,8 @@ KEY_BYTES = 32
 
 def open_round(agent: Agent, checked: CheckedPlan) -> None:
     """Fetch and check the cohort of a closed round, and write its opening to the journal.
+
+    Where signed boxes do not open, and nothing else is wrong, a complaint is written instead.
 
     Raises:
         CohortRefused: names the check that failed; nothing is opened.
@@ -40,7 +43,13 @@ def open_round(agent: Agent, checked: CheckedPlan) -> None:
             6, f"the log is shorter than the {cohort.checkpoint.size} leaves of the cohort's checkpoint"
         )
     span = agent.trail.span(span_start(checked, history), cohort.checkpoint, kept)
-    _answer(agent, checked, view, span, history)
+    try:
+        _answer(agent, checked, view, span, history)
+    except CohortRefused as error:
+        if error.accused:
+            complaint = complain(checked, view, agent.client, agent.identity_key, error.accused)
+            agent.journal.write_complaint(checked.plan.round, complaint.encode())
+        raise
 
 
 def open_empty(agent: Agent, checked: CheckedPlan, cohort: Signed[Cohort]) -> None:

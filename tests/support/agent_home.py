@@ -32,7 +32,7 @@ from fgpr.rest import (
     Receipt,
     RoundView,
 )
-from fgpr.secagg.messages import Contribution, Opening, Plan
+from fgpr.secagg.messages import Complaint, Contribution, Opening, Plan
 from fgpr.secagg.stages import Stage
 from support.client import NAME
 from support.federation import Federation
@@ -148,7 +148,7 @@ class InMemory:
             return next(state.roster for state in fed.rounds.values() if state.roster.message.version == int(match[1]))
         if match := re.fullmatch(r"priors/(latest|\d+)", path):
             return self._prior(fed.prior.version if match[1] == "latest" else int(match[1]))
-        if match := re.fullmatch(r"rounds/(\d+)/(contributions|openings|cohort)(?:/([a-z0-9-]+))?", path):
+        if match := re.fullmatch(r"rounds/(\d+)/(contributions|openings|complaints|cohort)(?:/([a-z0-9-]+))?", path):
             return self._round(int(match[1]), match[2], match[3], body)
         raise UnknownResource(path)
 
@@ -171,6 +171,13 @@ class InMemory:
                 raise TooLate("no more contributions")
             if known is None:
                 fed.receive(made)
+            return receipt
+        if what == "complaints":
+            complaint = Signed[Complaint].decode(body)
+            if state.complaints.get(client, complaint) != complaint:
+                raise Conflict("another complaint")
+            if client not in state.complaints:
+                fed.take_complaint(complaint)
             return receipt
         answer = Signed[Opening].decode(body)
         target = state.empty or state.cohort

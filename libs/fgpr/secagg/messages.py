@@ -64,6 +64,19 @@ class Cohort(Message):
         return frozenset(member.client for member in self.members)
 
 
+class Header(Message):
+    """What a contributor signs: its masked vector and its boxes, for one plan."""
+
+    label: ClassVar[str] = "fgpr-v1/contribution"
+
+    federation: Name
+    round: Round
+    plan: Digest
+    client: Name
+    masked: Digest
+    boxes: Digest
+
+
 class Opening(Message):
     """A member's sum of shares over a cohort, and its next opening key."""
 
@@ -75,6 +88,46 @@ class Opening(Message):
     client: Name
     sum: Bytes
     next_key: Signed[OpeningKey]
+
+
+class AccusedBox(Message):
+    """A box that did not open for the member to whose seat it was sealed.
+
+    Attributes:
+        header: of the accused client's contribution, signed by it.
+        box: RFC 6962 leaf hash of the box.
+        path: from there to the header's Merkle root, at the member's seat.
+    """
+
+    header: Signed[Header]
+    box: Digest
+    path: tuple[Digest, ...]
+
+
+class Complaint(Message):
+    """What a member sends instead of an opening where boxes of the counted contributions do not open for it.
+
+    Attributes:
+        plan: digest of the plan.
+        cohort: digest of the cohort that it was asked to open.
+        client: the member that complains.
+        seat: its seat, 1..c.
+        boxes: all that did not open, in order of client id.
+    """
+
+    label: ClassVar[str] = "fgpr-v1/complaint"
+
+    federation: Name
+    round: Round
+    plan: Digest
+    cohort: Digest
+    client: Name
+    seat: Positive
+    boxes: Annotated[tuple[AccusedBox, ...], Field(min_length=1)]
+
+    def accused(self) -> tuple[str, ...]:
+        """The clients whose boxes did not open, in order."""
+        return tuple(box.header.message.client for box in self.boxes)
 
 
 class VoidProof(Message):
@@ -121,19 +174,6 @@ class Plan(Message):
             if seat.client == client:
                 return number
         return None
-
-
-class Header(Message):
-    """What a contributor signs: its masked vector and its boxes, for one plan."""
-
-    label: ClassVar[str] = "fgpr-v1/contribution"
-
-    federation: Name
-    round: Round
-    plan: Digest
-    client: Name
-    masked: Digest
-    boxes: Digest
 
 
 class Contribution(Message):

@@ -9,9 +9,10 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from aggregator.service import audit, publishing
+from aggregator.service.complaints import convicted
 from aggregator.service.context import Context
 from aggregator.service.federations import current_roster, is_carried
-from aggregator.storage import clients, federations, rounds
+from aggregator.storage import clients, complaints, federations, rounds
 from aggregator.storage.engine import Connection
 from aggregator.storage.federations import FederationRow
 from aggregator.storage.rounds import RoundRow
@@ -98,24 +99,38 @@ def _all_in(connection: Connection, row: RoundRow, now: datetime) -> bool:
     return expected <= rounds.contributors(connection, row.federation, row.number)
 
 
+def _able(connection: Connection, row: RoundRow) -> int:
+    """Members that may open, or did: those with a key that neither complained nor were revoked before they opened."""
+    opened = set(rounds.read_openings(connection, row.federation, row.number))
+    silent = clients.read_revoked(connection, row.federation) - opened
+    silent |= complaints.members(connection, row.federation, row.number)
+    return sum(seat.key is not None and seat.client not in silent for seat in row.plan.message.seats)
+
+
 def _enough(connection: Connection, row: RoundRow) -> bool:
-    plan = row.plan.message
-    seated = sum(seat.key is not None for seat in plan.seats)
-    return rounds.count_openings(connection, row.federation, row.number) >= min(plan.threshold + plan.spare, seated)
+    plan, able = row.plan.message, _able(connection, row)
+    wanted = max(plan.threshold, min(plan.threshold + plan.spare, able))
+    return rounds.count_openings(connection, row.federation, row.number) >= wanted
+
+
+def _hopeless(connection: Connection, row: RoundRow) -> bool:
+    """Whether too few are left that could open, and it is known whose fault that is: waiting serves nobody."""
+    return _able(connection, row) < row.plan.message.threshold and bool(convicted(connection, row))
 
 
 def _end_of_opening(
     context: Context, connection: Connection, row: RoundRow, now: datetime
 ) -> Callable[[], object] | None:
+    hopeless = _hopeless(connection, row)
     overdue = now >= row.open_until
-    if not overdue and not _enough(connection, row):
+    if not (overdue or hopeless or _enough(connection, row)):
         return None
     openings, needed = rounds.count_openings(connection, row.federation, row.number), row.plan.message.threshold
     if openings >= needed:
         return partial(publishing.publish, context, connection, row)
-    if not overdue:
-        return None
     reason = f"{openings} members opened, {needed} are needed"
+    if complained := len(complaints.members(connection, row.federation, row.number)):
+        reason += f"; {complained} complained of boxes that do not open"
     return partial(publishing.abort, context, connection, row, Event.TOO_FEW_OPENINGS, reason)
 
 

@@ -168,6 +168,16 @@ openings = Table(
     ForeignKeyConstraint(["federation", "round"], ["rounds.federation", "rounds.number"]),
 )
 
+complaints = Table(
+    "complaints",
+    metadata,
+    Column("federation", String(64), primary_key=True),
+    Column("round", Integer, primary_key=True),
+    Column("client", String(64), primary_key=True),
+    Column("document", LargeBinary, nullable=False),  # Signed[Complaint]
+    ForeignKeyConstraint(["federation", "round"], ["rounds.federation", "rounds.number"]),
+)
+
 log_leaves = Table(
     "log_leaves",
     metadata,
