@@ -7,7 +7,7 @@ STAMP := $(VENV)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup demo test check fmt bench attack lock clean
+.PHONY: help setup demo test check fmt bench attack mutants lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -43,6 +43,9 @@ bench: setup ## time a training step and a prediction; writes build/reports/benc
 
 attack: setup ## attack the protocol in memory and over HTTP; writes build/reports/attack.json
 	PYTHONPATH=tests $(BIN)/python -m attacks $(ARGS)
+
+mutants: setup ## delete each check of the protocol once: the suite turns red; writes build/reports/mutants.json
+	PYTHONPATH=libs:tests $(BIN)/python -m mutants $(ARGS)
 
 lock: setup ## renew the hashed locks under requirements/
 	$(BIN)/python -m pip install --quiet "uv>=0.13,<0.14"
