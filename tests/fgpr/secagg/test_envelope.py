@@ -3,6 +3,8 @@ from Crypto.Protocol import HPKE
 from Crypto.PublicKey import ECC
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fgpr import canonical
 from fgpr.errors import CryptographicError
@@ -89,6 +91,8 @@ SMALL_ORDER = [
     (2**255 - 20).to_bytes(32, "little"),
     (2**255 - 19).to_bytes(32, "little"),
     (2**255 - 18).to_bytes(32, "little"),
+    bytes(31) + bytes([128]),
+    (2**255 + 2**255 - 20).to_bytes(32, "little"),
 ]
 
 
@@ -97,6 +101,17 @@ def test_nobody_seals_for_a_key_that_is_none(key: bytes) -> None:
     with pytest.raises(CryptographicError, match="seal for this opening key"):
         envelope.seal(PLAINTEXT, key, info())
     with pytest.raises(CryptographicError, match="seal for this opening key"):
+        envelope.check_key(key)
+
+
+@given(st.binary(min_size=32, max_size=32) | st.integers(0, 2**256 - 1).map(lambda key: key.to_bytes(32, "little")))
+def test_a_key_passes_exactly_if_the_library_seals_for_it(key: bytes) -> None:
+    try:
+        envelope.seal(b"", key, info())
+    except CryptographicError:
+        with pytest.raises(CryptographicError):
+            envelope.check_key(key)
+    else:
         envelope.check_key(key)
 
 
