@@ -13,11 +13,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from client_agent import enrolment, intake, membership, predict, published_prior
+from client_agent import enrolment, identity, intake, membership, predict, published_prior
 from client_agent.events import Event, Kind, one_line
 from client_agent.local_data import Columns
 from client_agent.participate import participate
 from client_agent.published_prior import PublishedPrior
+from fgpr import signatures
 from fgpr.errors import EncodingError, FgprError
 from fgpr.gp.model import Prior
 from fgpr.secagg.history import Floors
@@ -69,6 +70,8 @@ def enrol(
         _say(
             f"enrolled as {receipt.client}, a {receipt.role} of {receipt.federation}; keep {home} safe and to yourself"
         )
+        # The own key's, not the receipt's: whoever signs the roster compares it with what its owner says.
+        _say(f"key id {signatures.key_id(signatures.public_bytes(identity.load(home)))}")
 
 
 @app.command()

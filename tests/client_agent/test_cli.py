@@ -80,6 +80,7 @@ def test_enrol(aggregator, ticket, tmp_path, way):
     assert "enrolled as new-one, a client of engines" in done.stdout
     request = aggregator.enrolled["new-one"]
     assert request.identity_key == signatures.public_bytes(identity.load(home))
+    assert f"key id {signatures.key_id(request.identity_key)}" in done.stdout
     assert (request.opening_key.message.serial, request.secret) == (1, ticket.secret)
     request.opening_key.verify(request.identity_key)
     assert membership.load(home).service_key == ticket.service_key

@@ -11,13 +11,14 @@ from functools import partial
 from aggregator.service import audit, publishing
 from aggregator.service.complaints import convicted
 from aggregator.service.context import Context
-from aggregator.service.federations import current_roster, is_carried
+from aggregator.service.federations import is_carried
+from aggregator.service.rosters import current_roster, serving
 from aggregator.storage import clients, complaints, federations, rounds
 from aggregator.storage.engine import Connection
 from aggregator.storage.federations import FederationRow
 from aggregator.storage.rounds import RoundRow
 from fgpr.auditlog.entries import RoundPlanned
-from fgpr.errors import CommitteeError, Conflict
+from fgpr.errors import Conflict
 from fgpr.federated import publication
 from fgpr.message import Signed, timestamp
 from fgpr.secagg.messages import Plan
@@ -158,13 +159,14 @@ def _may_open(connection: Connection, row: FederationRow, last: RoundRow | None,
 
 
 def _available(connection: Connection, name: str) -> set[str]:
-    """Clients that the next round could invite: while a theta is carried, those of its roster only."""
+    """Clients that the next round could invite: only those of the roster where that is not signed anew."""
     active = {client.client for client in clients.read_admitted(connection, name) if client.revoked_at is None}
     prior, _ = federations.read_prior(connection, name)
-    roster = federations.read_roster(connection, name)
-    if roster is None or not is_carried(prior.message):
+    carried = is_carried(prior.message)
+    if not carried and not federations.read(connection, name).roster_offline:
         return active
-    return active & set(roster.message.active())
+    roster = serving(connection, name, keep=carried)
+    return active & set(roster.message.active()) if roster is not None else set()
 
 
 def _open(context: Context, connection: Connection, row: FederationRow, last: RoundRow | None) -> int:
@@ -172,15 +174,15 @@ def _open(context: Context, connection: Connection, row: FederationRow, last: Ro
     prior, _ = federations.read_prior(connection, name)
     record = prior.message
     roster = current_roster(context, connection, row, keep=is_carried(record))
-    if roster is None:
-        raise CommitteeError(f"federation {name} has no clients; invite some")
+    # A roster that is not signed anew may name clients that are gone: their seats stay empty.
+    keys, revoked = clients.read_opening_keys(connection, name), clients.read_revoked(connection, name)
     contribute_until = now + timedelta(seconds=settings.rounds.contribute_seconds)
     open_until = contribute_until + timedelta(seconds=settings.rounds.open_seconds)
     plan = plan_round(
         number=1 if last is None else last.number + 1,
         rules=settings.aggregation,
         roster=roster.message,
-        keys=clients.read_opening_keys(connection, name),
+        keys={client: key for client, key in keys.items() if client not in revoked},
         codec=publication.codec_for(settings.spec(), settings.aggregation),
         training=settings.training_settings().to_json(),
         prior_version=record.version,

@@ -24,6 +24,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    false,
 )
 
 from fgpr.errors import EncodingError
@@ -66,6 +67,7 @@ federations = Table(
     Column("roster_key", LargeBinary, nullable=False),  # the public half
     Column("roster_stale", Boolean, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
+    Column("roster_offline", Boolean, nullable=False, server_default=false()),  # its private key is not here
 )
 
 tickets = Table(
