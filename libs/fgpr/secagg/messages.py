@@ -4,12 +4,14 @@ Frozen and strict, each with one encoding and one decoding (`fgpr.message`). Fie
 little-endian words, because JSON numbers end at 2^53. Secret-bearing values show nothing of themselves in repr.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, model_validator
 
+from fgpr.errors import EncodingError
 from fgpr.message import Bytes, Count, Digest, Message, Name, Signed, Timestamp
 from fgpr.secagg import envelope
+from fgpr.secagg.weighting import Weighting, check_unit
 
 Round = Annotated[Count, Field(ge=1)]
 Positive = Annotated[Count, Field(ge=1)]
@@ -150,7 +152,8 @@ class Plan(Message):
     update: Literal["theta"]
     training: dict[str, JsonValue]
     codec: dict[str, JsonValue]
-    weighting: Literal["exact", "uniform"]
+    weighting: Weighting
+    weight_unit: Positive | None
     min_cohort: Positive
     invited: tuple[Name, ...]
     invited_cap: Positive | None
@@ -167,6 +170,14 @@ class Plan(Message):
     differential_privacy: None = None
     checkpoint: LogPosition
     void: tuple[VoidProof, ...]
+
+    @model_validator(mode="after")
+    def _unit_belongs(self) -> Self:
+        try:
+            check_unit(self.weighting, self.weight_unit)
+        except EncodingError as error:
+            raise ValueError(str(error)) from error
+        return self
 
     def seat_of(self, client: str) -> int | None:
         """The seat of `client`, 1..c, or None where it has none."""
