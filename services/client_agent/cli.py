@@ -22,6 +22,7 @@ from fgpr import signatures
 from fgpr.errors import EncodingError, FgprError
 from fgpr.gp.model import Prior
 from fgpr.secagg.history import Floors
+from fgpr.secagg.suites import SuiteName
 from fgpr.ticket import Ticket
 
 app = typer.Typer(
@@ -87,6 +88,7 @@ def run(
     gamma: Annotated[
         float, typer.Option("--gamma", min=0.0, max=1.0, help="Least share of clients that a plan takes for corrupt.")
     ] = Floors.gamma,
+    suite: Annotated[SuiteName, typer.Option("--suite", help="Weakest suite of boxes.")] = Floors.suite,
     accept_carries: Annotated[
         int, typer.Option("--accept-carries", min=0, help="Rounds in a row that may start from the same theta.")
     ] = Floors.carries,
@@ -96,7 +98,7 @@ def run(
     The data file is read anew for each round. Columns are matched to the model by name. The agent may be stopped and
     killed at any time: start it again, and it goes on where it was.
     """
-    floors = Floors(gamma=gamma, min_cohort=min_cohort, carries=accept_carries)
+    floors = Floors(gamma=gamma, min_cohort=min_cohort, carries=accept_carries, suite=suite)
     revoked = []
 
     def show(event: Event) -> None:

@@ -62,6 +62,7 @@ def ticket(federation):
         expires="2031-03-09T21:30:00.000Z",
         service_key=federation.anchors.service_key,
         roster_key=federation.anchors.roster_key,
+        suite="x25519",
     )
 
 

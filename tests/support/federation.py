@@ -51,7 +51,9 @@ class Federation:
         self.rules, self.spec = rules or AggregationRules(), spec
         self.service_key, self.roster_key = self._identity(), self._identity()
         names = [f"client-{number:02d}" for number in range(size)]
-        self.clients = {name: Client(name, self._identity(), self.random_bytes) for name in names}
+        self.clients = {
+            name: Client(name, self._identity(), self.random_bytes, suite=self.rules.suite) for name in names
+        }
         self.keys = {name: client.new_key() for name, client in self.clients.items()}
         self.anchors = Anchors(
             NAME, signatures.public_bytes(self.service_key), signatures.public_bytes(self.roster_key)

@@ -76,7 +76,9 @@ class Party:
     ) -> None:
         self.ticket, self.transport, self.name = ticket, transport, ticket.client
         self.random_bytes = random_bytes
-        self.client = Client(self.name, Ed25519PrivateKey.from_private_bytes(random_bytes(32)), random_bytes)
+        self.client = Client(
+            self.name, Ed25519PrivateKey.from_private_bytes(random_bytes(32)), random_bytes, suite=ticket.suite
+        )
         self.anchors = Anchors(ticket.federation, ticket.service_key, ticket.roster_key)
         self.api = self.api_as(self.client.identity_key, clock)
         self._clock = clock

@@ -106,7 +106,9 @@ def _seal(checked: CheckedPlan, client: str, sender_key: bytes, shares: np.ndarr
             continue
         info = envelope.box_info(checked.digest, client, sender_key, number)
         try:
-            boxes.append(envelope.seal(FIELD.to_bytes(shares[number - 1]), seat.key.message.key, info))
+            boxes.append(
+                envelope.seal(FIELD.to_bytes(shares[number - 1]), seat.key.message.key, info, checked.plan.suite)
+            )
         except CryptographicError as error:
             raise PlanRefused(12, f"{seat.client}'s opening key: {error}") from error
     return tuple(boxes)

@@ -26,7 +26,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from fgpr import merkle
 from fgpr.errors import CohortRefused, FgprError
@@ -38,6 +37,7 @@ from fgpr.secagg.history import Floors, History, Revocations
 from fgpr.secagg.log_span import LogSpan, read
 from fgpr.secagg.messages import Cohort, CohortEntry, CohortView, Opening, OpeningKey
 from fgpr.secagg.planning import committee_of
+from fgpr.secagg.suites import PrivateHalf
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,7 +52,7 @@ class Member:
 
     client: str
     identity_key: Ed25519PrivateKey
-    opening_key: X25519PrivateKey | None
+    opening_key: PrivateHalf | None
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def check_difference(cohort: frozenset[str], other: frozenset[str], least: int) 
         )
 
 
-def _key_of_seat(checked: CheckedPlan, seat: int, member: Member) -> X25519PrivateKey:
+def _key_of_seat(checked: CheckedPlan, seat: int, member: Member) -> PrivateHalf:
     named, held = checked.plan.seats[seat - 1].key, member.opening_key
     if named is None or held is None or held.public_key().public_bytes_raw() != named.message.key:
         raise CohortRefused(1, "the private half of the key in this seat is not here; stay silent in this round")
@@ -223,7 +223,7 @@ def _check_entries(
 
 
 def _shares(
-    checked: CheckedPlan, entries: Sequence[CohortEntry], seat: int, opening_key: X25519PrivateKey, length: int
+    checked: CheckedPlan, entries: Sequence[CohortEntry], seat: int, opening_key: PrivateHalf, length: int
 ) -> list[np.ndarray]:
     # (8), of every box before the first is complained of: one complaint names them all.
     shares, faults = [], {}

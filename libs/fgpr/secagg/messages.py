@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from fgpr.errors import EncodingError
 from fgpr.message import Bytes, Count, Digest, Message, Name, Signed, Timestamp
-from fgpr.secagg import envelope
+from fgpr.secagg.suites import SUITES, SuiteName
 from fgpr.secagg.weighting import Weighting, check_unit
 
 Round = Annotated[Count, Field(ge=1)]
@@ -26,7 +26,15 @@ class OpeningKey(Message):
     federation: Name
     client: Name
     serial: Positive
-    key: Annotated[Bytes, Field(min_length=envelope.KEY_BYTES, max_length=envelope.KEY_BYTES)]
+    suite: SuiteName
+    key: Bytes
+
+    @model_validator(mode="after")
+    def _of_its_suite(self) -> Self:
+        wanted = SUITES[self.suite].public_bytes
+        if len(self.key) != wanted:
+            raise ValueError(f"key: {len(self.key)} bytes, the suite {self.suite} has keys of {wanted}")
+        return self
 
 
 class Seat(Message):
@@ -168,6 +176,7 @@ class Plan(Message):
     contribute_until: Timestamp
     open_until: Timestamp
     differential_privacy: None = None
+    suite: SuiteName
     checkpoint: LogPosition
     void: tuple[VoidProof, ...]
 

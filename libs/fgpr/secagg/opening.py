@@ -17,6 +17,7 @@ from fgpr.secagg.contributor import FIELD, boxes_root, masked_digest
 from fgpr.secagg.encoding import Codec
 from fgpr.secagg.messages import Cohort, CohortMember, Contribution, Header, LogPosition, Opening, Plan
 from fgpr.secagg.roster import Roster
+from fgpr.secagg.suites import SUITES
 
 HASH_ORDER_LABEL = "fgpr-v1/left-out"
 
@@ -62,7 +63,7 @@ def check_contribution(plan: Plan, plan_digest: bytes, roster: Roster, contribut
         f"{len(contribution.boxes)} boxes for {len(plan.seats)} seats",
     )
     for seat, box in zip(plan.seats, contribution.boxes, strict=True):
-        wanted = 0 if seat.key is None else len(contribution.masked) + envelope.OVERHEAD
+        wanted = 0 if seat.key is None else len(contribution.masked) + SUITES[plan.suite].overhead
         _require(len(box) == wanted, f"the box of {seat.client} has {len(box)} bytes, not {wanted}")
     _require(boxes_root(contribution.boxes) == header.boxes, "the boxes are not the signed ones")
 
@@ -132,7 +133,8 @@ def check_opening(plan: Plan, roster: Roster, cohort: Cohort, signed: Signed[Ope
     key, present = answer.next_key.message, plan.seats[number - 1].key
     _require((key.client, key.federation) == (answer.client, answer.federation), "the next key is another client's")
     answer.next_key.verify(identity)
-    envelope.check_key(key.key)
+    _require(key.suite == plan.suite, f"the next key is of suite {key.suite}, the plan's is {plan.suite}")
+    envelope.check_key(key.key, key.suite)
     _require(
         present is None or key.serial > present.message.serial, f"the next key's serial {key.serial} does not rise"
     )

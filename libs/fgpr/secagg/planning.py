@@ -12,6 +12,7 @@ from fgpr.secagg.committee import Committee
 from fgpr.secagg.encoding import Codec
 from fgpr.secagg.messages import LogPosition, OpeningKey, Plan, Positive, Seat, VoidProof
 from fgpr.secagg.roster import Roster
+from fgpr.secagg.suites import SuiteName
 from fgpr.secagg.weighting import LARGEST_CLASS, Weighting, check_unit
 
 
@@ -26,6 +27,7 @@ class AggregationRules(Message):
         min_cohort: fewest contributions to open; None is K + 2 of each plan.
         weighting: "exact" counts observations, "classes" does so in powers of two, "uniform" counts clients.
         weight_unit: observations that are worth a weight of 1; only with "classes".
+        suite: of the boxes (`fgpr.secagg.suites`).
     """
 
     gamma: Annotated[float, Field(ge=0, lt=1)] = 0.2
@@ -35,6 +37,7 @@ class AggregationRules(Message):
     min_cohort: Positive | None = None
     weighting: Weighting = "exact"
     weight_unit: Positive | None = None
+    suite: SuiteName = "x25519"
     fraction_bits: Annotated[int, Field(ge=1, le=52)] = 30
     weight_bits: Annotated[int, Field(ge=1, le=32)] = 16
     weight_cap: Positive = 65_535
@@ -130,6 +133,7 @@ def plan_round(
         delta=rules.delta,
         contribute_until=contribute_until,
         open_until=open_until,
+        suite=rules.suite,
         checkpoint=checkpoint,
         void=tuple(void),
     )
