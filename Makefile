@@ -9,7 +9,7 @@ PEERS_STAMP := $(PEERS)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup setup-peers demo test check fmt bench lock clean
+.PHONY: help setup setup-peers demo test check fmt bench attack mutants lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -49,6 +49,12 @@ $(PEERS_STAMP): requirements/peers.txt
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/peers.txt
 	@touch $(PEERS_STAMP)
+
+attack: setup ## attack the protocol in memory and over HTTP; writes build/reports/attack.json
+	PYTHONPATH=tests $(BIN)/python -m attacks $(ARGS)
+
+mutants: setup ## delete each check of the protocol once: the suite turns red; writes build/reports/mutants.json
+	PYTHONPATH=libs:tests $(BIN)/python -m mutants $(ARGS)
 
 lock: setup ## renew the hashed locks under requirements/
 	$(BIN)/python -m pip install --quiet "uv>=0.13,<0.14"

@@ -5,13 +5,13 @@ what two parsers could read differently: repeated keys, NaN and Infinity, number
 not UTF-8, deep nesting.
 """
 
-import base64
 import binascii
 import hashlib
 import json
 import math
 import re
 from collections import Counter
+from json.encoder import encode_basestring
 from typing import Any
 
 import rfc8785
@@ -24,8 +24,7 @@ MAX_DEPTH = 32
 DIGEST_BYTES = 32
 
 # A string that nobody closed runs to the end: one look at each byte, whatever the input.
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
-_LONG_INTEGER = re.compile(rb"(?<![0-9.eE+-])-?([0-9]{16,})(?![0-9.eE])")
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
 
 
@@ -37,14 +36,9 @@ def encode(value: Any) -> bytes:
             JSON.
     """
     try:
-        encoded = rfc8785.dumps(value)
-    except rfc8785.CanonicalizationError as error:
-        raise EncodingError(f"not canonical JSON: {error}") from error
-    # A float of that size is written as an integer, which would be read as one and could not be encoded again.
-    for digits in _LONG_INTEGER.findall(_STRING.sub(b"", encoded)):
-        if int(digits) >= 2**53:
-            raise EncodingError(f"not canonical JSON: the whole number {int(digits)} is beyond 2^53 - 1")
-    return encoded
+        return _written(value).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise EncodingError(f"not canonical JSON: {error.reason} at character {error.start}") from error
 
 
 def parse(raw: bytes) -> Any:
@@ -77,7 +71,7 @@ def digest_of_encoded(label: str, encoded: bytes) -> bytes:
 
 def to_text(raw: bytes) -> str:
     """Bytes as standard base64 with padding, the form that bytes have in every message."""
-    return base64.b64encode(raw).decode("ascii")
+    return binascii.b2a_base64(raw, newline=False).decode("ascii")
 
 
 def from_text(text: str) -> bytes:
@@ -87,12 +81,44 @@ def from_text(text: str) -> bytes:
         EncodingError: not base64, or not the one spelling that `to_text` gives.
     """
     try:
-        raw = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError) as error:
+        raw = binascii.a2b_base64(text, strict_mode=True)
+    except ValueError as error:
         raise EncodingError(f"not base64: {error}") from error
     if to_text(raw) != text:
         raise EncodingError("base64 with stray bits: another spelling of the same bytes")
     return raw
+
+
+def _written(value: Any) -> str:
+    # Messages are mostly text, lists and objects of text: for these the standard library's own quoting is canonical.
+    kind = type(value)
+    if kind is str:
+        return encode_basestring(value)
+    if kind is dict:
+        return "{" + ",".join([f"{encode_basestring(key)}:{_written(value[key])}" for key in _ordered(value)]) + "}"
+    if kind is list or kind is tuple:
+        return "[" + ",".join([_written(inner) for inner in value]) + "]"
+    if kind is int and -(2**53) < value < 2**53:
+        return str(value)
+    try:
+        number = rfc8785.dumps(value)
+    except rfc8785.CanonicalizationError as error:
+        raise EncodingError(f"not canonical JSON: {error}") from error
+    # A float of that size is written as an integer, which would be read as one and could not be encoded again.
+    if kind is float and abs(value) >= 2**53 and number.lstrip(b"-").isdigit():
+        raise EncodingError(f"not canonical JSON: the whole number {int(number)} is beyond 2^53 - 1")
+    return number.decode("utf-8")
+
+
+def _ordered(fields: dict[Any, Any]) -> list[str]:
+    # RFC 8785, 3.2.3: by UTF-16 code units, which is the plain order of ASCII.
+    try:
+        plain = "".join(fields).isascii()
+    except TypeError as error:
+        raise EncodingError("not canonical JSON: object keys must be strings") from error
+    if plain:
+        return sorted(fields)
+    return sorted(fields, key=lambda key: key.encode("utf-16-be"))
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

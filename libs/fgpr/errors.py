@@ -94,13 +94,15 @@ class CohortRefused(RemoteProtocolError):
 
     Attributes:
         check: number of the check in docs/protocol.md.
+        accused: the clients whose signed boxes do not open for this member; only where check 8 failed.
     """
 
     slug = "cohort-refused"
 
-    def __init__(self, check: int, reason: str) -> None:
+    def __init__(self, check: int, reason: str, accused: tuple[str, ...] = ()) -> None:
         super().__init__(f"check {check} of a cohort: {reason}")
         self.check = check
+        self.accused = accused
 
 
 class OwnerConsentRequired(RemoteProtocolError):

@@ -1,4 +1,4 @@
-"""Ed25519 private keys at rest: their PEM form, and who may be able to touch their file.
+"""Ed25519 keys at rest: their PEM form, and who may be able to touch the file of a private one.
 
 The judgement is here, pure; opening and writing files is left to each service.
 """
@@ -6,12 +6,14 @@ The judgement is here, pure; opening and writing files is left to each service.
 import stat
 
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
     PrivateFormat,
+    PublicFormat,
     load_pem_private_key,
+    load_pem_public_key,
 )
 
 from fgpr.errors import CryptographicError
@@ -44,6 +46,32 @@ def from_pem(raw: bytes, place: str) -> Ed25519PrivateKey:
             f"{place} holds no unencrypted PKCS #8 PEM key: restore it from a backup, or move it away and enrol anew"
         ) from None
     if not isinstance(key, Ed25519PrivateKey):
+        raise CryptographicError(f"{place} holds a key of another kind than Ed25519")
+    return key
+
+
+def public_to_pem(key: Ed25519PublicKey) -> bytes:
+    """A public key as SubjectPublicKeyInfo PEM (RFC 8410)."""
+    return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+
+
+def public_from_pem(raw: bytes, place: str) -> Ed25519PublicKey:
+    """The inverse of `public_to_pem`.
+
+    Args:
+        raw: what the file holds.
+        place: the file, for the message.
+
+    Raises:
+        CryptographicError: not the PEM of a public key, or a key of another kind.
+    """
+    try:
+        key = load_pem_public_key(raw)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise CryptographicError(
+            f"{place} holds no public key in PEM: `fgpr-aggregator roster create-key` writes one beside the private key"
+        ) from None
+    if not isinstance(key, Ed25519PublicKey):
         raise CryptographicError(f"{place} holds a key of another kind than Ed25519")
     return key
 

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from fgpr.errors import EncodingError
 from fgpr.message import Bytes, Message, Name, PublicKey, Timestamp
+from fgpr.secagg.suites import SuiteName
 
 PREFIX = "fgpr1."
 SECRET_BYTES = 32
@@ -32,6 +33,7 @@ class Ticket(Message):
         expires: until when it can be taken up.
         service_key: signs plans, cohorts, priors and checkpoints, 32 bytes.
         roster_key: signs rosters, 32 bytes.
+        suite: of the opening keys in this federation.
     """
 
     origin: Annotated[str, Field(pattern=r"\Ahttps?://[^\s?#]+\z", max_length=2048)]
@@ -42,6 +44,7 @@ class Ticket(Message):
     expires: Timestamp
     service_key: PublicKey
     roster_key: PublicKey
+    suite: SuiteName
 
     def to_text(self) -> str:
         """The one line that is handed over: `fgpr1.` and base64url of the canonical JSON."""

@@ -1,28 +1,32 @@
 """`fgpr-aggregator`: serve, and administer the database directly."""
 
-import json
-import sys
 import tomllib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 import uvicorn
-from pydantic import ValidationError
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from aggregator import logs, main
+from aggregator import logs, main, roster_commands
+from aggregator.command_line import (
+    Database,
+    Json,
+    Keys,
+    Origin,
+    context_for,
+    print_json,
+    settings_for,
+    telling,
+)
 from aggregator.keys import KeyDirectory
 from aggregator.service import enrolment, federations, operator, schedule
-from aggregator.service.context import Context
-from aggregator.settings import Settings
 from aggregator.storage import migrate as schema
-from fgpr.errors import FgprError
+from fgpr import private_keys
 from fgpr.federated.federation import Federation
 from fgpr.ticket import Role
 
@@ -35,23 +39,14 @@ federation_app = typer.Typer(help="Create federations.", no_args_is_help=True)
 round_app = typer.Typer(help="Open rounds by hand, and look at them.", no_args_is_help=True)
 app.add_typer(federation_app, name="federation")
 app.add_typer(round_app, name="round")
-
-Database = Annotated[
-    str | None, typer.Option(help="sqlite:///PATH or postgresql://...; default FGPR_DATABASE, else sqlite:///fgpr.db")
-]
-Keys = Annotated[Path | None, typer.Option(help="Folder of private keys; default FGPR_KEYS, else ./keys")]
-Origin = Annotated[
-    str | None,
-    typer.Option(help="Public address, as clients reach it; default FGPR_ORIGIN, else http://127.0.0.1:8000"),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+app.add_typer(roster_commands.app, name="roster")
 
 
 @app.command()
 def migrate(database: Database = None, keys: Keys = None) -> None:
     """Bring the database to this program's schema; the first time, make the service key and start the audit log."""
-    with _telling():
-        settings = _settings(database, keys)
+    with telling():
+        settings = settings_for(database, keys)
         KeyDirectory(settings.keys).ensure_service()
         context = main.create_context(settings)
         try:
@@ -70,11 +65,11 @@ def serve(
     listen: Annotated[str, typer.Option(help="HOST:PORT to listen on.")] = "127.0.0.1:8000",
 ) -> None:
     """Serve the REST interface, and keep every deadline."""
-    with _telling():
+    with telling():
         host, _, port = listen.rpartition(":")
         if not host or not port.isdecimal() or int(port) > 65_535:
             raise typer.BadParameter("--listen takes HOST:PORT, as in 127.0.0.1:8000")
-        settings = _settings(database, keys, origin)
+        settings = settings_for(database, keys, origin)
         logs.configure()
         uvicorn.run(
             main.create_app(settings, main.create_context(settings)),
@@ -90,13 +85,21 @@ def serve(
 @federation_app.command("create")
 def federation_create(
     file: Annotated[Path, typer.Argument(help="TOML file; docs/walkthrough.md shows one.")],
+    roster_key: Annotated[
+        Path | None, typer.Option(help="Public roster key in PEM, where the private one is held elsewhere.")
+    ] = None,
     database: Database = None,
     keys: Keys = None,
 ) -> None:
     """Create a federation from its TOML file: its roster key, its audit leaf, its initial prior."""
-    with _telling(), _context(database, keys) as context:
+    with telling(), context_for(database, keys) as context:
         settings = Federation.from_settings(tomllib.loads(file.read_text(encoding="utf-8")))
-        federations.create(context, settings, KeyDirectory(_settings(database, keys).keys).ensure_roster(settings.name))
+        key: Ed25519PrivateKey | Ed25519PublicKey = (
+            KeyDirectory(settings_for(database, keys).keys).ensure_roster(settings.name)
+            if roster_key is None
+            else private_keys.public_from_pem(roster_key.read_bytes(), str(roster_key))
+        )
+        federations.create(context, settings, key)
         typer.echo(f"federation {settings.name} is created; invite clients with `fgpr-aggregator invite`")
 
 
@@ -111,7 +114,7 @@ def invite(
     origin: Origin = None,
 ) -> None:
     """Print a one-time ticket for a party. Hand it over by a way that nobody else reads."""
-    with _telling(), _context(database, keys, origin) as context:
+    with telling(), context_for(database, keys, origin) as context:
         role: Role = "reader" if reader else "client"
         typer.echo(enrolment.invite(context, federation, party, role, timedelta(days=days)).to_text())
 
@@ -124,7 +127,7 @@ def revoke(
     keys: Keys = None,
 ) -> None:
     """Revoke a party at once; no cohort closed from now on counts it."""
-    with _telling(), _context(database, keys) as context:
+    with telling(), context_for(database, keys) as context:
         enrolment.revoke(context, federation, party)
         typer.echo(f"{party} is revoked in {federation}")
 
@@ -136,7 +139,7 @@ def round_open(
     keys: Keys = None,
 ) -> None:
     """Open a round now, whatever the schedule says."""
-    with _telling(), _context(database, keys) as context:
+    with telling(), context_for(database, keys) as context:
         typer.echo(f"round {schedule.open_by_hand(context, federation)} is open")
 
 
@@ -149,10 +152,10 @@ def round_list(
     keys: Keys = None,
 ) -> None:
     """List rounds, newest first."""
-    with _telling(), _context(database, keys) as context:
+    with telling(), context_for(database, keys) as context:
         lines = operator.list_rounds(context, federation, limit)
         if as_json:
-            _print_json([line.to_json() for line in lines])
+            print_json([line.to_json() for line in lines])
             return
         table = Table(box=box.SIMPLE, pad_edge=False)
         for heading in ("round", "stage", "prior", "uploads", "openings", "ended (UTC)"):
@@ -179,44 +182,8 @@ def round_show(
     keys: Keys = None,
 ) -> None:
     """Show one round as JSON: its signed plan, its cohort, who opened."""
-    with _telling(), _context(database, keys) as context:
-        _print_json(operator.show_round(context, federation, number))
-
-
-def _settings(database: str | None, keys: Path | None, origin: str | None = None) -> Settings:
-    given: dict[str, Any] = {"database": database, "keys": keys, "origin": origin}
-    return Settings(**{name: value for name, value in given.items() if value is not None})
-
-
-@contextmanager
-def _context(database: str | None, keys: Path | None, origin: str | None = None) -> Iterator[Context]:
-    context = main.create_context(_settings(database, keys, origin))
-    try:
-        schema.check_schema(context.database)
-        yield context
-    finally:
-        context.database.close()
-
-
-@contextmanager
-def _telling() -> Iterator[None]:
-    """Errors as one line that says what to do, and exit code 1."""
-    try:
-        yield
-    except ValidationError as error:
-        _fail("; ".join(str(fault["msg"]) for fault in error.errors()))
-    except (FgprError, OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        _fail(str(error))
-
-
-def _fail(reason: str) -> None:
-    typer.echo(f"fgpr-aggregator: {reason}", err=True)
-    raise typer.Exit(1)
-
-
-def _print_json(value: Any) -> None:
-    write: Callable[[str], int] = sys.stdout.write
-    write(json.dumps(value, indent=2) + "\n")
+    with telling(), context_for(database, keys) as context:
+        print_json(operator.show_round(context, federation, number))
 
 
 if __name__ == "__main__":

@@ -43,6 +43,10 @@ class KeyDirectory:
         """A federation's roster key."""
         return self._load(f"roster-{federation}.pem")
 
+    def read(self, name: str) -> Ed25519PrivateKey:
+        """The key in a file of that name."""
+        return self._load(name)
+
     def ensure_service(self) -> Ed25519PrivateKey:
         """The service key, made now where there is none."""
         return self._ensure("service.pem")

@@ -13,14 +13,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from client_agent import enrolment, intake, membership, predict, published_prior
+from client_agent import enrolment, identity, intake, membership, predict, published_prior
 from client_agent.events import Event, Kind, one_line
 from client_agent.local_data import Columns
 from client_agent.participate import participate
 from client_agent.published_prior import PublishedPrior
+from fgpr import signatures
 from fgpr.errors import EncodingError, FgprError
 from fgpr.gp.model import Prior
 from fgpr.secagg.history import Floors
+from fgpr.secagg.suites import SuiteName
 from fgpr.ticket import Ticket
 
 app = typer.Typer(
@@ -69,6 +71,8 @@ def enrol(
         _say(
             f"enrolled as {receipt.client}, a {receipt.role} of {receipt.federation}; keep {home} safe and to yourself"
         )
+        # The own key's, not the receipt's: whoever signs the roster compares it with what its owner says.
+        _say(f"key id {signatures.key_id(signatures.public_bytes(identity.load(home)))}")
 
 
 @app.command()
@@ -84,6 +88,7 @@ def run(
     gamma: Annotated[
         float, typer.Option("--gamma", min=0.0, max=1.0, help="Least share of clients that a plan takes for corrupt.")
     ] = Floors.gamma,
+    suite: Annotated[SuiteName, typer.Option("--suite", help="Weakest suite of boxes.")] = Floors.suite,
     accept_carries: Annotated[
         int, typer.Option("--accept-carries", min=0, help="Rounds in a row that may start from the same theta.")
     ] = Floors.carries,
@@ -93,7 +98,7 @@ def run(
     The data file is read anew for each round. Columns are matched to the model by name. The agent may be stopped and
     killed at any time: start it again, and it goes on where it was.
     """
-    floors = Floors(gamma=gamma, min_cohort=min_cohort, carries=accept_carries)
+    floors = Floors(gamma=gamma, min_cohort=min_cohort, carries=accept_carries, suite=suite)
     revoked = []
 
     def show(event: Event) -> None:

@@ -1,7 +1,5 @@
 """A member's part in a round's second stage, and after an abort: check the cohort, open it, write which one."""
 
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
 from client_agent import opening_keys
 from client_agent.agent import Agent
 from fgpr import merkle
@@ -9,18 +7,20 @@ from fgpr.auditlog import entries
 from fgpr.errors import CohortRefused
 from fgpr.message import Signed
 from fgpr.secagg.checked_plan import CheckedPlan
+from fgpr.secagg.complaint import complain
 from fgpr.secagg.history import History
 from fgpr.secagg.log_span import LogSpan, span_start
 from fgpr.secagg.member import Member, open_cohort
 from fgpr.secagg.messages import Cohort, CohortView
+from fgpr.secagg.suites import SUITES, PrivateHalf, private_half
 
 _NO_LEAVES = LogSpan(merkle.Frontier.empty(), ())
-
-KEY_BYTES = 32
 
 
 def open_round(agent: Agent, checked: CheckedPlan) -> None:
     """Fetch and check the cohort of a closed round, and write its opening to the journal.
+
+    Where signed boxes do not open, and nothing else is wrong, a complaint is written instead.
 
     Raises:
         CohortRefused: names the check that failed; nothing is opened.
@@ -40,7 +40,13 @@ def open_round(agent: Agent, checked: CheckedPlan) -> None:
             6, f"the log is shorter than the {cohort.checkpoint.size} leaves of the cohort's checkpoint"
         )
     span = agent.trail.span(span_start(checked, history), cohort.checkpoint, kept)
-    _answer(agent, checked, view, span, history)
+    try:
+        _answer(agent, checked, view, span, history)
+    except CohortRefused as error:
+        if error.accused:
+            complaint = complain(checked, view, agent.client, agent.identity_key, error.accused)
+            agent.journal.write_complaint(checked.plan.round, complaint.encode())
+        raise
 
 
 def open_empty(agent: Agent, checked: CheckedPlan, cohort: Signed[Cohort]) -> None:
@@ -57,7 +63,7 @@ def open_empty(agent: Agent, checked: CheckedPlan, cohort: Signed[Cohort]) -> No
 def _answer(agent: Agent, checked: CheckedPlan, view: CohortView, span: LogSpan, history: History) -> None:
     federation = agent.membership.federation
     serial = max(history.serials.get(agent.client, 0), *agent.keys.serials(), 0) + 1
-    next_key = X25519PrivateKey.from_private_bytes(agent.random_bytes(KEY_BYTES))
+    next_key = private_half(agent.random_bytes(SUITES[checked.plan.suite].private_bytes))
     opened = open_cohort(
         checked,
         view,
@@ -77,7 +83,7 @@ def _answer(agent: Agent, checked: CheckedPlan, view: CohortView, span: LogSpan,
     agent.journal.write_opening(checked.plan.round, view.cohort, opened.opening.encode())
 
 
-def _seat_key(agent: Agent, checked: CheckedPlan) -> X25519PrivateKey | None:
+def _seat_key(agent: Agent, checked: CheckedPlan) -> PrivateHalf | None:
     """The private half of the key in this member's seat, if there is one and it is here."""
     for seat in checked.plan.seats:
         if seat.client == agent.client and seat.key is not None:

@@ -26,13 +26,15 @@ class Made:
     Attributes:
         contributed: the body, and what its encoding changed.
         update: the local training; stays here.
+        unit: rows that are worth a weight of 1, where the federation counts in classes.
     """
 
     contributed: Contributed
     update: LocalUpdate
+    unit: int | None = None
 
     def describe(self) -> str:
-        """What its owner is told: rows, loss before the first and the last step, and what was cut off."""
+        """What its owner is told: rows, loss before the first and the last step, their weight, what was cut off."""
         losses = self.update.losses
         steps = f"what {self.update.observations} rows taught in {len(losses)} steps"
         parts = [f"{steps}: {losses[0]:.4g} nats a row before the first, {losses[-1]:.4g} before the last"]
@@ -41,6 +43,8 @@ class Made:
             parts.append(f"at its bound: {', '.join(clipped)}")
         if self.update.uninformed:
             parts.append(f"left as it was sent, since these rows do not inform it: {', '.join(self.update.uninformed)}")
+        if self.unit is not None:
+            parts.append(f"counted with weight {self.contributed.weight}, in powers of two of {self.unit} rows")
         if self.contributed.weight_capped:
             parts.append("fewer rows counted than there are: the federation caps weights")
         return "; ".join(parts)
@@ -101,4 +105,4 @@ def make(
         checked, agent.client, agent.identity_key, update.theta, update.observations, agent.random_bytes
     )
     agent.journal.write_contribution(plan.round, contributed.contribution.encode())
-    return Made(contributed, update)
+    return Made(contributed, update, plan.weight_unit)

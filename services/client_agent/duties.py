@@ -122,11 +122,15 @@ class Duties:
             self._tell(Kind.CONTRIBUTED, plan.round, f"contributed {text}")
 
     def open(self, checked: CheckedPlan) -> None:
-        """Send the one opening of a closed round; check its cohort and write it first where that was not done."""
+        """Send the one opening of a closed round; check its cohort and write it first where that was not done.
+
+        Where boxes do not open, a complaint is sent instead.
+        """
         number, journal = checked.plan.round, self._agent.journal
-        if checked.plan.seat_of(self._agent.client) is None or (number, "opening") in self._silent:
+        if checked.plan.seat_of(self._agent.client) is None:
             return
-        if journal.opening(number) is None:
+        undecided = journal.opening(number) is None and journal.complaint(number) is None
+        if undecided and (number, "opening") not in self._silent:
             try:
                 committee_duty.open_round(self._agent, checked)
             except TooLate as error:
@@ -135,9 +139,14 @@ class Duties:
             except (CohortRefused, VerificationError) as error:
                 self._silent.add((number, "opening"))
                 self._tell(Kind.REFUSED, number, f"nothing was opened: {error}", error)
-                return
+        self.complain(number)
         if self._send(number, "opening", journal.opening(number)):
             self._tell(Kind.OPENED, number, "opened the sum of the cohort's masks")
+
+    def complain(self, number: int) -> None:
+        """Send the complaint of a round where one was written; after the round's end it is evidence still."""
+        if self._send(number, "complaint", self._agent.journal.complaint(number)):
+            self._tell(Kind.COMPLAINED, number, "complained of boxes that do not open")
 
     def void(self, aborted: AbortedRound) -> None:
         """Open the empty cohort of an aborted round, unless another one was opened."""
@@ -167,11 +176,13 @@ class Duties:
         if body is None or (number, what) in self._settled:
             return False
         federation, client = self._agent.federation, self._agent.client
-        put: Callable[[int, str, bytes], Receipt] = (
-            federation.contribute if what == "contribution" else federation.answer
-        )
+        put: dict[str, Callable[[int, str, bytes], Receipt]] = {
+            "contribution": federation.contribute,
+            "complaint": federation.complain,
+            "opening": federation.answer,
+        }
         try:
-            receipt = put(number, client, body)
+            receipt = put[what](number, client, body)
         except (TooLate, Conflict) as error:
             self._settled.add((number, what))
             kind = Kind.TOO_LATE if isinstance(error, TooLate) else Kind.REFUSED

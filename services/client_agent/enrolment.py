@@ -1,10 +1,10 @@
 """Taking up a ticket, and leaving."""
 
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from client_agent import identity, keyfile, lock, membership, opening_keys
 from client_agent.api import Api
@@ -16,6 +16,7 @@ from fgpr.errors import LocalProtocolError, RemoteProtocolError
 from fgpr.message import Signed
 from fgpr.rest import EnrolmentReceipt, EnrolmentRequest
 from fgpr.secagg.messages import OpeningKey
+from fgpr.secagg.suites import SUITES, private_half
 from fgpr.ticket import Ticket
 
 Connect = Callable[[str, str, Ed25519PrivateKey], Connection]
@@ -78,6 +79,6 @@ def _first_opening_key(home: Path, ticket: Ticket, identity_key: Ed25519PrivateK
     keys = OpeningKeys(home)
     private = keys.get(1)
     if private is None:
-        private = X25519PrivateKey.generate()
+        private = private_half(secrets.token_bytes(SUITES[ticket.suite].private_bytes))
         keys.add(1, private)
     return opening_keys.signed(identity_key, ticket.federation, ticket.client, 1, private)

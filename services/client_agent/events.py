@@ -15,6 +15,7 @@ class Kind(StrEnum):
     CONTRIBUTED = "contributed"
     OPENED = "opened"
     VOIDED = "voided"
+    COMPLAINED = "complained"
     ENDED = "ended"
     SKIPPED = "skipped"
     TOO_LATE = "too-late"
@@ -29,10 +30,11 @@ class Event:
     """One thing that happened.
 
     Attributes:
-        kind: what it was. CHECKED: a plan passed. CONTRIBUTED, OPENED, VOIDED: the aggregator has our contribution, our
-            opening of a cohort, or that of an empty one. ENDED: the round is over. SKIPPED: this client contributes
-            nothing. TOO_LATE: a deadline passed. REFUSED: a plan or a cohort fails a check. CONSENT: the owner has to
-            decide. FAILED: it is tried again. REVOKED: this client takes part no more.
+        kind: what it was. CHECKED: a plan passed. CONTRIBUTED, OPENED, VOIDED, COMPLAINED: the aggregator has our
+            contribution, our opening of a cohort, that of an empty one, or our complaint of boxes. ENDED: the round is
+            over. SKIPPED: this client contributes nothing. TOO_LATE: a deadline passed. REFUSED: a plan or a cohort
+            fails a check. CONSENT: the owner has to decide. FAILED: it is tried again. REVOKED: this client takes part
+            no more.
         at: when, by the agent's clock.
         round: the round; 0 where it is about none.
         text: one line for people.

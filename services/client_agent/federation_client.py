@@ -91,6 +91,10 @@ class FederationClient:
         """Send an opening."""
         return Receipt.decode(self._connection.put(f"rounds/{number}/openings/{client}", body))
 
+    def complain(self, number: int, client: str, body: bytes) -> Receipt:
+        """Send a complaint."""
+        return Receipt.decode(self._connection.put(f"rounds/{number}/complaints/{client}", body))
+
     def checkpoint(self) -> str:
         """The note of the newest checkpoint of the audit log."""
         return CheckpointView.decode(self._connection.get_public("/v1/log/checkpoint")).note

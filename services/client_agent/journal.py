@@ -4,6 +4,7 @@
     HOME/numbers.json                      the highest numbers seen, and who was revoked; outlives pruned rounds
     HOME/rounds/000007/plan.json           a checked plan with its roster
     HOME/rounds/000007/contribution.json   the one body that was or will be sent, byte for byte
+    HOME/rounds/000007/complaint.json      the body of the complaint of boxes that did not open; it opens nothing
     HOME/rounds/000007/opening.json        the one cohort that was opened, with the body of the answer
 
 Each file is written whole and once (`client_agent.durable_file`), in this order, so that a crash between two of them
@@ -29,7 +30,7 @@ from fgpr.secagg.roster import Roster
 KEPT_ROUNDS = 32
 """Newest rounds that are kept whatever their theta."""
 
-PLAN, CONTRIBUTION, OPENING = "plan.json", "contribution.json", "opening.json"
+PLAN, CONTRIBUTION, COMPLAINT, OPENING = "plan.json", "contribution.json", "complaint.json", "opening.json"
 
 M = TypeVar("M", bound=Message)
 
@@ -167,6 +168,21 @@ class Journal:
             raise LocalProtocolError(f"no contribution to round {number} may be made any more")
         durable_file.write_once(self._folder(number) / CONTRIBUTION, body)
         self._rounds[number] = replace(past, contributed=True)
+
+    def complaint(self, number: int) -> bytes | None:
+        """The body of the complaint of a round, as it was written."""
+        return _bytes(self._folder(number) / COMPLAINT)
+
+    def write_complaint(self, number: int, body: bytes) -> None:
+        """Write the complaint of a round before it is sent; the empty cohort may be opened after it.
+
+        Raises:
+            LocalProtocolError: there is one, a cohort of the round was opened, or its plan was not checked.
+        """
+        past = self._rounds.get(number)
+        if past is None or past.opened is not None:
+            raise LocalProtocolError(f"no complaint of round {number} may be made any more")
+        durable_file.write_once(self._folder(number) / COMPLAINT, body)
 
     def opening(self, number: int) -> bytes | None:
         """The body of the one opening of a round, as it was written."""

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from client_agent import durable_file, keyfile
 from fgpr.errors import CryptographicError
 from fgpr.message import Signed
 from fgpr.secagg.messages import OpeningKey
+from fgpr.secagg.suites import PrivateHalf, private_half, suite_of
 
 FOLDER_NAME = "opening-keys"
 
@@ -29,7 +29,7 @@ class OpeningKeys:
         """Serials whose private half is here, rising."""
         return tuple(sorted(int(path.stem) for path in self._folder.glob("*.key") if path.stem.isdecimal()))
 
-    def add(self, serial: int, key: X25519PrivateKey) -> None:
+    def add(self, serial: int, key: PrivateHalf) -> None:
         """Write a private half.
 
         Raises:
@@ -37,7 +37,7 @@ class OpeningKeys:
         """
         keyfile.write(self._path(serial), key.private_bytes_raw())
 
-    def get(self, serial: int) -> X25519PrivateKey | None:
+    def get(self, serial: int) -> PrivateHalf | None:
         """The private half of that serial, or None where it is gone.
 
         Raises:
@@ -46,9 +46,10 @@ class OpeningKeys:
         path = self._path(serial)
         if not path.exists():
             return None
+        raw = keyfile.read(path)
         try:
-            return X25519PrivateKey.from_private_bytes(keyfile.read(path))
-        except ValueError as error:
+            return private_half(raw)
+        except CryptographicError as error:
             raise CryptographicError(f"{path} is damaged: remove it, and this client sits out one round") from error
 
     def retire(self, named: int) -> None:
@@ -62,9 +63,9 @@ class OpeningKeys:
 
 
 def signed(
-    identity_key: Ed25519PrivateKey, federation: str, client: str, serial: int, key: X25519PrivateKey
+    identity_key: Ed25519PrivateKey, federation: str, client: str, serial: int, key: PrivateHalf
 ) -> Signed[OpeningKey]:
     """The public half with its serial, signed by its holder."""
     public = key.public_key().public_bytes_raw()
-    message = OpeningKey(federation=federation, client=client, serial=serial, key=public)
+    message = OpeningKey(federation=federation, client=client, serial=serial, suite=suite_of(key), key=public)
     return Signed[OpeningKey].make(identity_key, message)

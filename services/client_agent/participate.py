@@ -114,6 +114,7 @@ def _serve(duties: Duties, tally: "_Tally", view: RoundView) -> None:
         duties.void(aborted)
     tally.overtaken(view.round)
     if view.stage not in RUNNING:
+        duties.complain(view.round)
         if view.stage is Stage.PUBLISHED:
             duties.deliver_key(view.round)
         tally.ended(view)

@@ -63,6 +63,7 @@ def ticket(federation):
         expires="2031-03-09T21:30:00.000Z",
         service_key=federation.anchors.service_key,
         roster_key=federation.anchors.roster_key,
+        suite="x25519",
     )
 
 
@@ -81,6 +82,7 @@ def test_enrol(aggregator, ticket, tmp_path, way):
     assert "enrolled as new-one, a client of engines" in done.stdout
     request = aggregator.enrolled["new-one"]
     assert request.identity_key == signatures.public_bytes(identity.load(home))
+    assert f"key id {signatures.key_id(request.identity_key)}" in done.stdout
     assert (request.opening_key.message.serial, request.secret) == (1, ticket.secret)
     request.opening_key.verify(request.identity_key)
     assert membership.load(home).service_key == ticket.service_key

@@ -2,6 +2,7 @@ import hashlib
 import json
 
 import pytest
+import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,6 +47,11 @@ def test_keys_stand_in_order_of_their_utf_16_units_as_in_rfc_8785() -> None:
 def test_what_was_encoded_parses_to_the_same_bytes_again(value: object) -> None:
     encoded = canonical.encode(value)
     assert canonical.encode(canonical.parse(encoded)) == encoded
+
+
+@given(JSON)
+def test_the_bytes_are_those_of_an_independent_implementation(value: object) -> None:
+    assert canonical.encode(value) == rfc8785.dumps(value)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ TICKET = Ticket(
     expires="2031-03-09T21:30:00.000Z",
     service_key=bytes(32),
     roster_key=bytes([1]) * 32,
+    suite="x25519",
 )
 
 

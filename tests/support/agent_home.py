@@ -11,6 +11,7 @@ import httpx
 
 from client_agent import identity, keyfile, membership
 from client_agent.events import Event, Kind
+from client_agent.federation_client import Connection
 from client_agent.membership import Membership
 from client_agent.opening_keys import OpeningKeys
 from client_agent.participate import participate
@@ -31,7 +32,7 @@ from fgpr.rest import (
     Receipt,
     RoundView,
 )
-from fgpr.secagg.messages import Contribution, Opening, Plan
+from fgpr.secagg.messages import Complaint, Contribution, Opening, Plan
 from fgpr.secagg.stages import Stage
 from support.client import NAME
 from support.federation import Federation
@@ -103,6 +104,8 @@ class InMemory:
         try:
             if request.method == "DELETE":
                 return httpx.Response(204, content=self.delete(path))
+            if request.method == "PUT":
+                return httpx.Response(200, content=self.put(path, request.content))
             return httpx.Response(200, content=self._answer(path, params, request.content or None))
         except RequestError as error:
             return httpx.Response(409, json={"type": f"urn:fgpr:problem:{error.slug}", "detail": str(error)})
@@ -145,7 +148,7 @@ class InMemory:
             return next(state.roster for state in fed.rounds.values() if state.roster.message.version == int(match[1]))
         if match := re.fullmatch(r"priors/(latest|\d+)", path):
             return self._prior(fed.prior.version if match[1] == "latest" else int(match[1]))
-        if match := re.fullmatch(r"rounds/(\d+)/(contributions|openings|cohort)(?:/([a-z0-9-]+))?", path):
+        if match := re.fullmatch(r"rounds/(\d+)/(contributions|openings|complaints|cohort)(?:/([a-z0-9-]+))?", path):
             return self._round(int(match[1]), match[2], match[3], body)
         raise UnknownResource(path)
 
@@ -168,6 +171,13 @@ class InMemory:
                 raise TooLate("no more contributions")
             if known is None:
                 fed.receive(made)
+            return receipt
+        if what == "complaints":
+            complaint = Signed[Complaint].decode(body)
+            if state.complaints.get(client, complaint) != complaint:
+                raise Conflict("another complaint")
+            if client not in state.complaints:
+                fed.take_complaint(complaint)
             return receipt
         answer = Signed[Opening].decode(body)
         target = state.empty or state.cohort
@@ -225,7 +235,14 @@ class InMemory:
 
 
 class AgentHome:
-    """The home of one client of a federation in memory, and its agent at work in it."""
+    """The home of one client of a federation in memory, and its agent at work in it.
+
+    Attributes:
+        connection: the aggregator's side.
+        api: the way there; the connection itself, unless a test puts a network between.
+    """
+
+    api: Connection
 
     def __init__(self, federation: Federation, client: str, home: Path, role: Any = "client") -> None:
         self.federation, self.client, self.home = federation, client, home
@@ -254,6 +271,7 @@ class AgentHome:
         """A new connection, as after a start."""
         self.stop = threading.Event()
         self.connection = InMemory(self.federation, self.client, self.stop)
+        self.api = self.connection
         return self.connection
 
     def run(self, source: Any, **options: Any) -> list[Kind]:
@@ -264,7 +282,7 @@ class AgentHome:
             self.served = participate(
                 self.home,
                 source,
-                api=self.connection,
+                api=self.api,
                 stop=self.stop,
                 on_event=told.append,
                 poll_seconds=0,

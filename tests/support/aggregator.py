@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from fastapi import FastAPI
 from sqlalchemy import select
 
@@ -165,7 +166,8 @@ class Aggregator:
 
     def anchors(self) -> Anchors:
         """What is kept outside of it now."""
-        key = signatures.public_bytes(self.context.keys.roster(self.federation.name))
+        with self.context.database.read() as connection:
+            key = priors.read(connection, self.federation.name).roster_key
         return inspection.anchors(self.context, {self.federation.name: key})
 
     def second_replica(self) -> Context:
@@ -182,6 +184,7 @@ def served(
     url: str | None = None,
     waiters: int = 50,
     keeps_deadlines: bool = True,
+    roster_key: Ed25519PublicKey | None = None,
 ) -> Iterator[Aggregator]:
     """An aggregator behind a real server on a loopback socket.
 
@@ -191,11 +194,12 @@ def served(
         random_bytes: what aggregator and parties draw from.
         url: another database than SQLite in the folder.
         waiters: most requests that wait.
+        roster_key: the public half, where the private one is held elsewhere.
         keeps_deadlines: with the thread that does what is due; without it that is done by requests and `advance`.
     """
     with socket.create_server(("127.0.0.1", 0), backlog=256) as listener:
         origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        made = _prepare(folder, origin, federation, random_bytes, url, waiters)
+        made = _prepare(folder, origin, federation, random_bytes, url, waiters, roster_key)
         config = uvicorn.Config(made.app, log_level="error", lifespan="on" if keeps_deadlines else "off", ws="none")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
@@ -217,6 +221,7 @@ def _prepare(
     random_bytes: Callable[[int], bytes],
     url: str | None,
     waiters: int = 50,
+    roster_key: Ed25519PublicKey | None = None,
 ) -> Aggregator:
     path = folder / "fgpr.db"
     if url is None:
@@ -234,7 +239,7 @@ def _prepare(
     if url is not None:
         migrate.upgrade(context.database)
     operator.start_log(context)
-    federations.create(context, federation, keys.ensure_roster(federation.name))
+    federations.create(context, federation, roster_key or keys.ensure_roster(federation.name))
     app = main.create_app(settings, context)
     return Aggregator(settings, context, clock, app, federation)
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from fgpr import signatures
 from fgpr.message import Signed
@@ -15,6 +14,7 @@ from fgpr.secagg.history import Floors, History, PastRound, Revocations
 from fgpr.secagg.member import Member
 from fgpr.secagg.messages import Cohort, LogPosition, OpeningKey, Plan
 from fgpr.secagg.roster import Roster
+from fgpr.secagg.suites import SUITES, PrivateHalf, SuiteName, private_half
 
 NAME = "engines"
 """The federation."""
@@ -55,13 +55,16 @@ class Client:
     identity_key: Ed25519PrivateKey
     random_bytes: Callable[[int], bytes]
     journal: list[PlanChecked | ContributionWritten | CohortOpened] = field(default_factory=list)
-    opening_keys: dict[int, X25519PrivateKey] = field(default_factory=dict)
+    opening_keys: dict[int, PrivateHalf] = field(default_factory=dict)
     floors: Floors = field(default_factory=Floors)
+    suite: SuiteName = "x25519"
 
     def restarted(self) -> "Client":
         """The same client after a restart: what was on disk, nothing else."""
         keys = dict(self.opening_keys)
-        return Client(self.name, self.identity_key, self.random_bytes, list(self.journal), keys, self.floors)
+        return Client(
+            self.name, self.identity_key, self.random_bytes, list(self.journal), keys, self.floors, self.suite
+        )
 
     def public_key(self) -> bytes:
         """Public half of the identity key."""
@@ -70,9 +73,9 @@ class Client:
     def new_key(self) -> Signed[OpeningKey]:
         """The next opening key, signed; its private half stays here."""
         serial = max(self.opening_keys, default=0) + 1
-        self.opening_keys[serial] = X25519PrivateKey.from_private_bytes(self.random_bytes(32))
+        self.opening_keys[serial] = private_half(self.random_bytes(SUITES[self.suite].private_bytes))
         public = self.opening_keys[serial].public_key().public_bytes_raw()
-        key = OpeningKey(federation=NAME, client=self.name, serial=serial, key=public)
+        key = OpeningKey(federation=NAME, client=self.name, serial=serial, suite=self.suite, key=public)
         return Signed[OpeningKey].make(self.identity_key, key)
 
     def history(self) -> History:

@@ -14,16 +14,18 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from fgpr import merkle, signatures
 from fgpr.auditlog import entries
+from fgpr.errors import CohortRefused
 from fgpr.federated import publication
 from fgpr.federated.publication import PriorRecord
 from fgpr.gp.model import Feature, ModelSpec, Target
 from fgpr.message import Signed
 from fgpr.secagg import opening
 from fgpr.secagg.checked_plan import Anchors, CheckedPlan, NamedPrior, check_plan, recall
+from fgpr.secagg.complaint import check_complaint, complain, convicted
 from fgpr.secagg.contributor import Contributed, contribute
 from fgpr.secagg.log_span import LogSpan, span_start
 from fgpr.secagg.member import open_cohort
-from fgpr.secagg.messages import Cohort, CohortEntry, CohortView, Contribution, Opening, Plan, VoidProof
+from fgpr.secagg.messages import Cohort, CohortEntry, CohortView, Complaint, Contribution, Opening, Plan, VoidProof
 from fgpr.secagg.planning import AggregationRules, committee_of, plan_round
 from fgpr.secagg.roster import Roster, RosterEntry
 from fgpr.secagg.stages import Event, Stage, after
@@ -49,7 +51,9 @@ class Federation:
         self.rules, self.spec = rules or AggregationRules(), spec
         self.service_key, self.roster_key = self._identity(), self._identity()
         names = [f"client-{number:02d}" for number in range(size)]
-        self.clients = {name: Client(name, self._identity(), self.random_bytes) for name in names}
+        self.clients = {
+            name: Client(name, self._identity(), self.random_bytes, suite=self.rules.suite) for name in names
+        }
         self.keys = {name: client.new_key() for name, client in self.clients.items()}
         self.anchors = Anchors(
             NAME, signatures.public_bytes(self.service_key), signatures.public_bytes(self.roster_key)
@@ -252,6 +256,32 @@ class Federation:
         opening.check_opening(self.now.plan.message, self.now.roster.message, cohort, answer)
         self.now.openings[answer.message.client] = answer
         self.keys[answer.message.client] = answer.message.next_key
+
+    def complain(self, name: str) -> Signed[Complaint]:
+        """A member complains of the boxes of the closed cohort that do not open; the aggregator takes it in."""
+        state = self.now
+        assert state.cohort is not None
+        view, client = self.view(name, state.cohort), self.clients[name]
+        try:
+            self.ask(name, view)
+        except CohortRefused as refused:
+            made = complain(self.check(name), view, name, client.identity_key, refused.accused)
+        else:
+            raise AssertionError(f"every box of {name} opens")
+        self.take_complaint(made)
+        return made
+
+    def take_complaint(self, made: Signed[Complaint]) -> None:
+        """The aggregator takes a complaint in, and revokes whom the complaints of the round convict."""
+        state, plan, roster = self.now, self.now.plan.message, self.now.roster.message
+        assert state.cohort is not None
+        check_complaint(plan, roster, state.cohort.message, made)
+        state.complaints[made.message.client] = made
+        self.log.append(entries.ComplaintFiled(federation=NAME, complaint=made))
+        for liar in convicted(plan, roster, [one.message for one in state.complaints.values()]):
+            if liar not in self.revoked:
+                self.revoked.add(liar)
+                self.log.append(entries.Convicted(federation=NAME, client=liar, round=plan.round))
 
     def finish(self) -> PriorRecord:
         """Unmask the sum and publish the next prior."""

@@ -14,7 +14,7 @@ from client_agent.api import Api
 from fgpr import merkle, signatures
 from fgpr.auditlog import checkpoint, entries
 from fgpr.auditlog.checkpoint import Checkpoint
-from fgpr.errors import FgprError
+from fgpr.errors import CohortRefused, FgprError
 from fgpr.message import Signed
 from fgpr.rest import (
     CheckpointView,
@@ -27,6 +27,7 @@ from fgpr.rest import (
     RoundView,
 )
 from fgpr.secagg.checked_plan import Anchors, CheckedPlan, LogView, NamedPrior, check_plan, recall
+from fgpr.secagg.complaint import complain
 from fgpr.secagg.contributor import boxes_root, contribute, masked_digest
 from fgpr.secagg.log_span import LogSpan, span_start
 from fgpr.secagg.member import open_cohort
@@ -75,7 +76,9 @@ class Party:
     ) -> None:
         self.ticket, self.transport, self.name = ticket, transport, ticket.client
         self.random_bytes = random_bytes
-        self.client = Client(self.name, Ed25519PrivateKey.from_private_bytes(random_bytes(32)), random_bytes)
+        self.client = Client(
+            self.name, Ed25519PrivateKey.from_private_bytes(random_bytes(32)), random_bytes, suite=ticket.suite
+        )
         self.anchors = Anchors(ticket.federation, ticket.service_key, ticket.roster_key)
         self.api = self.api_as(self.client.identity_key, clock)
         self._clock = clock
@@ -223,6 +226,22 @@ class Party:
         """Send an opening, by default of the newest round and in one's own name."""
         number = self.client.history().last_round if number is None else number
         return Receipt.decode(self.api.put(f"rounds/{number}/openings/{client or self.name}", body))
+
+    def complaint(self) -> bytes:
+        """The complaint of the boxes of the newest round that do not open; fails where all do."""
+        checked = self.check()
+        with pytest.raises(CohortRefused) as refused:
+            self.opening()
+        view = self.cohort(checked.plan.round)
+        return complain(checked, view, self.name, self.client.identity_key, refused.value.accused).encode()
+
+    def complain(self) -> Receipt:
+        """Complain of the boxes of the newest round that do not open."""
+        return self.send_complaint(self.complaint(), self.client.history().last_round)
+
+    def send_complaint(self, body: bytes, number: int, client: str | None = None) -> Receipt:
+        """Send a complaint, by default in one's own name."""
+        return Receipt.decode(self.api.put(f"rounds/{number}/complaints/{client or self.name}", body))
 
     def _answer(self, checked: CheckedPlan, view: CohortView, span: LogSpan) -> bytes:
         opened = open_cohort(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from fgpr.message import Signed
-from fgpr.secagg.messages import Cohort, Contribution, Opening, Plan
+from fgpr.secagg.messages import Cohort, Complaint, Contribution, Opening, Plan
 from fgpr.secagg.opening import Unmasked
 from fgpr.secagg.roster import Roster
 from fgpr.secagg.stages import Stage
@@ -18,6 +18,7 @@ class RoundState:
     stage: Stage = Stage.CONTRIBUTING
     contributions: dict[str, Contribution] = field(default_factory=dict)
     openings: dict[str, Signed[Opening]] = field(default_factory=dict)
+    complaints: dict[str, Signed[Complaint]] = field(default_factory=dict)
     cohort: Signed[Cohort] | None = None
     empty: Signed[Cohort] | None = None
     unmasked: Unmasked | None = None

@@ -7,7 +7,8 @@ import numpy as np
 
 from fgpr.federated.publication import PriorRecord
 from fgpr.message import Message, Signed
-from fgpr.secagg.messages import VoidProof
+from fgpr.secagg.complaint import complain
+from fgpr.secagg.messages import Complaint, VoidProof
 from fgpr.secagg.stages import Event
 from support.federation import Federation
 
@@ -67,7 +68,19 @@ def of_a_round() -> tuple[Message, ...]:
         answer.message,
         VoidProof(cohort=void.empty, openings=tuple(void.openings.values())),
         made.rules,
+        signed_complaint().message,
+        signed_complaint().message.boxes[0],
     )
+
+
+@cache
+def signed_complaint() -> Signed[Complaint]:
+    """The first client's complaint of the second one's box; nothing is wrong with that box."""
+    made = federation()
+    assert made.now.cohort is not None
+    name, accused = made.names[:2]
+    view = made.view(name, made.now.cohort)
+    return complain(made.check(name), view, name, made.clients[name].identity_key, [accused])
 
 
 @cache

@@ -12,7 +12,7 @@ from fgpr import canonical
 from fgpr.errors import EncodingError
 from fgpr.federated.publication import PriorRecord
 from fgpr.message import Count, Digest, Message, Name, PublicKey, Signed, describe
-from fgpr.secagg.messages import Cohort, Plan
+from fgpr.secagg.messages import Cohort, Complaint, Plan
 from fgpr.secagg.roster import Roster
 
 
@@ -33,6 +33,26 @@ class Revoked(Message):
     federation: Name
     client: Name
     by: Literal["client", "operator"]
+
+
+class ComplaintFiled(Message):
+    """A member complained of boxes that do not open for it, instead of opening a cohort."""
+
+    kind: Literal["complaint"] = "complaint"
+    federation: Name
+    complaint: Signed[Complaint]
+
+
+class Convicted(Message):
+    """More members than may be corrupt complained of a client in one round: it did lie, and is revoked by this.
+
+    The proof is in the log before it: the complaints of `round`, its plan and its roster.
+    """
+
+    kind: Literal["convicted"] = "convicted"
+    federation: Name
+    client: Name
+    round: Count
 
 
 class RosterSigned(Message):
@@ -104,7 +124,18 @@ class RoundVoid(Message):
     openings: tuple[AnsweredOpening, ...]
 
 
-Leaf = Enrolled | Revoked | RosterSigned | RoundPlanned | CohortClosed | PriorPublished | RoundAborted | RoundVoid
+Leaf = (
+    Enrolled
+    | Revoked
+    | ComplaintFiled
+    | Convicted
+    | RosterSigned
+    | RoundPlanned
+    | CohortClosed
+    | PriorPublished
+    | RoundAborted
+    | RoundVoid
+)
 _LEAF: TypeAdapter[Leaf] = TypeAdapter(Annotated[Leaf, Field(discriminator="kind")])
 
 
@@ -125,8 +156,8 @@ def decode(raw: bytes) -> Leaf:
 
 
 def revoked_by(raw: bytes, federation: str) -> str | None:
-    """The client of `federation` that this leaf revokes, or None."""
+    """The client of `federation` that this leaf revokes or convicts, or None."""
     leaf = decode(raw)
-    if isinstance(leaf, Revoked) and leaf.federation == federation:
+    if isinstance(leaf, Revoked | Convicted) and leaf.federation == federation:
         return leaf.client
     return None

@@ -13,7 +13,8 @@ from fgpr.auditlog import entries
 from fgpr.errors import VerificationError
 from fgpr.federated.publication import PriorRecord, verify_recomputed
 from fgpr.message import Message, Signed
-from fgpr.secagg.messages import Cohort, LogPosition, Plan
+from fgpr.secagg.complaint import check_complaint, convicted
+from fgpr.secagg.messages import Cohort, Complaint, LogPosition, Plan
 from fgpr.secagg.roster import Roster
 
 D = TypeVar("D", bound=Message)
@@ -35,7 +36,8 @@ class Trail:
         settings: SHA-256 of each federation's settings, where the log has it.
         enrolled: identity keys by client.
         roles: "client" or "reader", by client.
-        revoked: clients that were revoked.
+        revoked: clients that were revoked or convicted.
+        complaints: by round and member.
     """
 
     leaves: int = 0
@@ -48,6 +50,7 @@ class Trail:
     enrolled: dict[tuple[str, str], bytes] = field(default_factory=dict)
     roles: dict[tuple[str, str], str] = field(default_factory=dict)
     revoked: set[tuple[str, str]] = field(default_factory=set)
+    complaints: dict[tuple[str, int, str], Signed[Complaint]] = field(default_factory=dict)
 
 
 def verify_trail(
@@ -85,6 +88,11 @@ def _follow(trail: Trail, index: int, leaf: entries.Leaf, service_key: bytes, ro
             _add(trail.enrolled, (name, leaf.client), leaf.identity_key, index)
             trail.roles[name, leaf.client] = leaf.role
         case entries.Revoked():
+            trail.revoked.add((name, leaf.client))
+        case entries.ComplaintFiled(complaint=complaint):
+            _follow_complaint(trail, index, name, complaint)
+        case entries.Convicted():
+            _check_conviction(trail, index, leaf)
             trail.revoked.add((name, leaf.client))
         case entries.RosterSigned(roster=roster):
             _check(index, roster, name, roster_keys.get(name, b""))
@@ -125,6 +133,31 @@ def _check_prior(trail: Trail, index: int, record: PriorRecord) -> None:
     _require(record.opened.cohort == cohort.message.digest(), index, "the prior names another cohort")
     _require(record.opened.clients == len(cohort.message.members), index, "the prior counts other clients")
     verify_recomputed(record, plan.message)
+
+
+def _follow_complaint(trail: Trail, index: int, name: str, signed: Signed[Complaint]) -> None:
+    number, member = signed.message.round, signed.message.client
+    plan, roster = _round_of(trail, index, name, number)
+    cohort = trail.cohorts.get((name, number))
+    if cohort is None:
+        raise VerificationError(f"leaf {index}: a complaint of round {number}, which has no cohort here")
+    check_complaint(plan, roster, cohort.message, signed)
+    _add(trail.complaints, (name, number, member), signed, index)
+
+
+def _check_conviction(trail: Trail, index: int, leaf: entries.Convicted) -> None:
+    plan, roster = _round_of(trail, index, leaf.federation, leaf.round)
+    filed = [one.message for key, one in trail.complaints.items() if key[:2] == (leaf.federation, leaf.round)]
+    proven = leaf.client in convicted(plan, roster, filed)
+    _require(proven, index, f"the complaints of round {leaf.round} do not convict {leaf.client}")
+
+
+def _round_of(trail: Trail, index: int, name: str, number: int) -> tuple[Plan, Roster]:
+    plan = trail.plans.get((name, number))
+    roster = None if plan is None else trail.rosters.get((name, plan.message.roster_version))
+    if plan is None or roster is None or roster.message.digest() != plan.message.roster_digest:
+        raise VerificationError(f"leaf {index}: round {number} has no plan here, or its roster is not logged")
+    return plan.message, roster.message
 
 
 def _check_plan_of(trail: Trail, index: int, cohort: Cohort) -> None:

@@ -161,7 +161,7 @@ def _line(member: Member) -> RosterEntry:
 
 def _opening_key(member: Member, serial: int, private: X25519PrivateKey) -> Signed[OpeningKey]:
     public = private.public_key().public_bytes_raw()
-    key = OpeningKey(federation=_FEDERATION, client=member.client, serial=serial, key=public)
+    key = OpeningKey(federation=_FEDERATION, client=member.client, serial=serial, suite="x25519", key=public)
     return Signed[OpeningKey].make(member.identity_key, key)
 
 

@@ -93,7 +93,7 @@ def codec_for(spec: ModelSpec, rules: AggregationRules) -> Codec:
         upper=tuple(float(bound) for bound in spec.bounds.upper),
         fraction_bits=rules.fraction_bits,
         weight_bits=rules.weight_bits,
-        weight_cap=rules.weight_cap,
+        weight_cap=rules.largest_weight,
     )
 
 

@@ -10,10 +10,10 @@
 7.  the roster is the named one, signed by the roster key, its version not below the last one seen and never with
     another content, its checkpoint not beyond the plan's; while a theta is carried, roster and seats stay
 8.  committee and cohort numbers follow from gamma, seats and invited clients
-9.  gamma, seats, cohort, weight cap are no weaker than the client's floors
+9.  gamma, seats, cohort, weight cap, suite are no weaker than the client's floors
 10. seats and invited clients are the ones that the roster's nonce draws
 11. this client is invited (a member: it has a seat)
-12. every opening key is signed by its client, no serial falls, no key stands twice
+12. every opening key is signed by its client and of the plan's suite, no serial falls, no key stands twice
 13. the audit log continues the last checkpoint that the client kept, and the plan's own
 14. one carry in a row, no more: after that the owner decides
 
@@ -36,6 +36,7 @@ from fgpr.secagg.history import Floors, History, PastRound
 from fgpr.secagg.messages import LogPosition, Plan
 from fgpr.secagg.planning import committee_of
 from fgpr.secagg.roster import Roster
+from fgpr.secagg.suites import ORDER
 from fgpr.secagg.void_proof import verify_void
 
 
@@ -236,6 +237,11 @@ def _check_floors(plan: Plan, codec: Codec, floors: Floors) -> None:
         codec.weight_cap <= floors.weight_cap,
         f"weight cap {codec.weight_cap} is above this client's {floors.weight_cap}",
     )
+    _require(
+        9,
+        ORDER.index(plan.suite) >= ORDER.index(floors.suite),
+        f"suite {plan.suite} is weaker than this client's {floors.suite}",
+    )
 
 
 def _check_draws(plan: Plan, members: Roster) -> None:
@@ -257,6 +263,7 @@ def _check_opening_keys(plan: Plan, members: Roster, history: History) -> None:
             (key.client, key.federation) == (seat.client, plan.federation),
             f"the key in {seat.client}'s seat is {key.client}'s of {key.federation}",
         )
+        _require(12, key.suite == plan.suite, f"{key.client}'s opening key is of suite {key.suite}, not {plan.suite}")
         with _failing(12):
             seat.key.verify(members.identity_key(seat.client))
         last = history.serials.get(key.client, 0)

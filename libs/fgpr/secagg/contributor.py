@@ -11,12 +11,13 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from fgpr import canonical, merkle, signatures
-from fgpr.errors import CryptographicError, EncodingError, LocalProtocolError, PlanRefused
+from fgpr.errors import CryptographicError, LocalProtocolError, PlanRefused
 from fgpr.message import Signed
 from fgpr.secagg import envelope, shamir
 from fgpr.secagg.checked_plan import CheckedPlan
 from fgpr.secagg.field import MERSENNE_61, Field
 from fgpr.secagg.messages import Contribution, Header
+from fgpr.secagg.weighting import weight_of
 
 MASKED_LABEL = "fgpr-v1/masked"
 FIELD = Field(MERSENNE_61)
@@ -29,7 +30,7 @@ class Contributed:
     Attributes:
         contribution: the body to write and send.
         weight: the weight that went in; secret.
-        weight_capped: whether the owner has more observations than the weight cap counts.
+        weight_capped: whether the weight was above the codec's cap.
         saturated: names of the numbers that were clipped to the codec's bounds.
     """
 
@@ -54,7 +55,8 @@ def contribute(
         client: the contributor, one of the invited.
         identity_key: its identity key.
         values: its update, shape [L], finite.
-        observations: its number of observations, at least 1; with the "uniform" rule it counts as 1.
+        observations: its number of observations, at least 1; what they weigh is the plan's rule
+            (`fgpr.secagg.weighting`).
         random_bytes: the system's generator of secret bytes.
 
     Raises:
@@ -65,9 +67,7 @@ def contribute(
     plan = checked.plan
     if client not in plan.invited:
         raise LocalProtocolError(f"{client} is not invited to round {plan.round}")
-    if observations < 1:
-        raise EncodingError(f"{observations} observations: a client without any sends nothing")
-    weight = 1 if plan.weighting == "uniform" else observations
+    weight = weight_of(plan.weighting, plan.weight_unit, observations)
     encoded = checked.codec.encode(values, weight)
     mask = FIELD.uniform((encoded.vector.size,), random_bytes)
     masked = FIELD.to_bytes(FIELD.add(encoded.vector, mask))
@@ -106,7 +106,9 @@ def _seal(checked: CheckedPlan, client: str, sender_key: bytes, shares: np.ndarr
             continue
         info = envelope.box_info(checked.digest, client, sender_key, number)
         try:
-            boxes.append(envelope.seal(FIELD.to_bytes(shares[number - 1]), seat.key.message.key, info))
+            boxes.append(
+                envelope.seal(FIELD.to_bytes(shares[number - 1]), seat.key.message.key, info, checked.plan.suite)
+            )
         except CryptographicError as error:
             raise PlanRefused(12, f"{seat.client}'s opening key: {error}") from error
     return tuple(boxes)

@@ -1,24 +1,34 @@
 """HPKE boxes (RFC 9180, base mode): a contributor's share, sealed for one seat of one plan.
 
-The suite is DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM with empty associated data, from the `cryptography`
-package. The info binds the box to its purpose, plan, sender and seat: a box copied to another plan does not open.
+The suites are those of `fgpr.secagg.suites`, with empty associated data, from the `cryptography` package. The info
+binds the box to its purpose, plan, sender and seat: a box copied to another plan does not open.
 """
 
 from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives import hpke
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
 from fgpr import canonical
 from fgpr.errors import CryptographicError
+from fgpr.secagg.suites import SUITES, HybridPrivateKey, HybridPublicKey, PrivateHalf, SuiteName, suite_of
 
-SUITE = hpke.Suite(hpke.KEM.X25519, hpke.KDF.HKDF_SHA256, hpke.AEAD.AES_128_GCM)
 LABEL = "fgpr-v1/box"
 
 # X25519 clears the low bits, so that every scalar takes a point of low order to zero, which the library refuses.
 _ANY_SCALAR = bytes(32)
-KEY_BYTES = 32
-OVERHEAD = 48
-"""Bytes that a box adds to its plaintext: the encapsulated key and the tag."""
+
+_P = 2**255 - 19
+_LOW_ORDER = {
+    0,
+    1,
+    0x00B8495F16056286FDB1329CEB8D09DA6AC49FF1FAE35616AEB8413B7C7AEBE0,
+    0x57119FD0DD4E22D8868E1C58C45C44045BEF839C55B1D0B1248C50A3BC959C5F,
+    _P - 1,
+    _P,
+    _P + 1,
+}
+"""Every coordinate that X25519 takes to zero, whatever the scalar (RFC 7748, section 6.1); sealing refuses these."""
+
+_COORDINATE = 2**255 - 1
 
 
 def box_info(plan_digest: bytes, sender: str, sender_key: bytes, seat: int) -> bytes:
@@ -33,37 +43,46 @@ def box_info(plan_digest: bytes, sender: str, sender_key: bytes, seat: int) -> b
     return canonical.encode(fields)
 
 
-def check_key(opening_key: bytes) -> None:
+def check_key(opening_key: bytes, suite: SuiteName = "x25519") -> None:
     """Refuse a public key for which nobody could seal: one such seat would stop every contributor.
 
     Raises:
-        CryptographicError: not 32 bytes, or a point of low order.
+        CryptographicError: not of the suite's form, or a point of low order.
     """
     try:
-        X25519PrivateKey.from_private_bytes(_ANY_SCALAR).exchange(X25519PublicKey.from_public_bytes(opening_key))
+        if suite == "x25519":
+            point = X25519PublicKey.from_public_bytes(opening_key)
+        else:
+            point = HybridPublicKey(opening_key).x25519
+        X25519PrivateKey.from_private_bytes(_ANY_SCALAR).exchange(point)
     except ValueError as error:
         raise CryptographicError(f"nobody can seal for this opening key: {error}") from error
 
 
-def seal(plaintext: bytes, opening_key: bytes, info: bytes) -> bytes:
-    """A box that only the holder of the private half of `opening_key` (32 bytes) opens under the same info.
+def seal(plaintext: bytes, opening_key: bytes, info: bytes, suite: SuiteName = "x25519") -> bytes:
+    """A box that only the holder of the private half of `opening_key` opens under the same info.
 
     Raises:
-        CryptographicError: the key does not have its form or is a low-order point.
+        CryptographicError: the key does not have its suite's form or is a low-order point.
     """
+    algorithms = SUITES[suite].hpke
     try:
-        return SUITE.encrypt(plaintext, X25519PublicKey.from_public_bytes(opening_key), info=info)
+        if suite == "x25519":
+            return algorithms.encrypt(plaintext, X25519PublicKey.from_public_bytes(opening_key), info=info)
+        return algorithms.encrypt(plaintext, HybridPublicKey(opening_key).pair, info=info)
     except ValueError as error:
         raise CryptographicError(f"cannot seal for this opening key: {error}") from error
 
 
-def open_box(box: bytes, opening_key: X25519PrivateKey, info: bytes) -> bytes:
+def open_box(box: bytes, opening_key: PrivateHalf, info: bytes) -> bytes:
     """The plaintext of `box`.
 
     Raises:
         CryptographicError: sealed for another key or under another info, changed, or too short.
     """
+    algorithms = SUITES[suite_of(opening_key)].hpke
+    pair = opening_key.pair if isinstance(opening_key, HybridPrivateKey) else opening_key
     try:
-        return SUITE.decrypt(box, opening_key, info=info)
+        return algorithms.decrypt(box, pair, info=info)
     except (InvalidTag, ValueError) as error:
         raise CryptographicError("the box does not open under this key, plan, sender and seat") from error

@@ -14,6 +14,7 @@ from pydantic import PlainSerializer
 from fgpr.message import Message, Name
 from fgpr.secagg.messages import Cohort, LogPosition, Plan, Positive
 from fgpr.secagg.roster import Roster
+from fgpr.secagg.suites import SuiteName
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Floors:
         min_cohort: fewest contributions that may be opened together.
         committee: fewest seats.
         weight_cap: largest weight cap.
+        suite: the weakest suite of boxes.
         carries: most rounds in a row that may carry the same theta before the owner is asked.
     """
 
@@ -32,6 +34,7 @@ class Floors:
     min_cohort: int = 3
     committee: int = 3
     weight_cap: int = 65_535
+    suite: SuiteName = "x25519"
     carries: int = 1
 
 

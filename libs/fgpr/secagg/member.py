@@ -15,7 +15,9 @@
 10. against each cohort opened for the same theta, each side of the difference is empty or has K + 2 clients, with
     the larger K of the two rounds
 
-The member writes which cohort it opened before it answers. A member whose disk was rolled back counts as corrupt.
+Check 8 comes last: where it fails, the boxes are the signed ones and do not open, and the member complains of them
+(`fgpr.secagg.complaint`). The member writes which cohort it opened before it
+answers. A member whose disk was rolled back counts as corrupt.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +26,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from fgpr import merkle
 from fgpr.errors import CohortRefused, FgprError
@@ -36,6 +37,7 @@ from fgpr.secagg.history import Floors, History, Revocations
 from fgpr.secagg.log_span import LogSpan, read
 from fgpr.secagg.messages import Cohort, CohortEntry, CohortView, Opening, OpeningKey
 from fgpr.secagg.planning import committee_of
+from fgpr.secagg.suites import PrivateHalf
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,7 +52,7 @@ class Member:
 
     client: str
     identity_key: Ed25519PrivateKey
-    opening_key: X25519PrivateKey | None
+    opening_key: PrivateHalf | None
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def open_cohort(
         revoked_by: the client that a log leaf revokes, or None; the log's format is not known here.
 
     Raises:
-        CohortRefused: names the check that failed; nothing is opened.
+        CohortRefused: names the check that failed, and where boxes do not open their senders; nothing is opened.
     """
     # (1)
     seat = checked.plan.seat_of(member.client)
@@ -112,8 +114,8 @@ def open_cohort(
         with _failing(6):
             revocations = read(checked, cohort, span, history, revoked_by)
         _check_entries(checked, cohort, seat, view.entries, revocations.clients)
-        for entry in view.entries:
-            total = FIELD.add(total, _share(checked, entry, seat, opening_key, total.size))
+        for share in _shares(checked, view.entries, seat, opening_key, total.size):
+            total = FIELD.add(total, share)
     opening = Opening(
         federation=cohort.federation,
         round=cohort.round,
@@ -185,7 +187,7 @@ def check_difference(cohort: frozenset[str], other: frozenset[str], least: int) 
         )
 
 
-def _key_of_seat(checked: CheckedPlan, seat: int, member: Member) -> X25519PrivateKey:
+def _key_of_seat(checked: CheckedPlan, seat: int, member: Member) -> PrivateHalf:
     named, held = checked.plan.seats[seat - 1].key, member.opening_key
     if named is None or held is None or held.public_key().public_bytes_raw() != named.message.key:
         raise CohortRefused(1, "the private half of the key in this seat is not here; stay silent in this round")
@@ -220,14 +222,21 @@ def _check_entries(
             )
 
 
-def _share(
-    checked: CheckedPlan, entry: CohortEntry, seat: int, opening_key: X25519PrivateKey, length: int
-) -> np.ndarray:
-    sender = entry.header.message.client
-    info = envelope.box_info(checked.digest, sender, checked.roster.identity_key(sender), seat)
-    # (8)
-    with _failing(8):
-        return FIELD.from_bytes(envelope.open_box(entry.box, opening_key, info), length)
+def _shares(
+    checked: CheckedPlan, entries: Sequence[CohortEntry], seat: int, opening_key: PrivateHalf, length: int
+) -> list[np.ndarray]:
+    # (8), of every box before the first is complained of: one complaint names them all.
+    shares, faults = [], {}
+    for entry in entries:
+        sender = entry.header.message.client
+        info = envelope.box_info(checked.digest, sender, checked.roster.identity_key(sender), seat)
+        try:
+            shares.append(FIELD.from_bytes(envelope.open_box(entry.box, opening_key, info), length))
+        except FgprError as error:
+            faults[sender] = str(error)
+    if faults:
+        raise CohortRefused(8, "; ".join(f"{name}: {fault}" for name, fault in faults.items()), tuple(faults))
+    return shares
 
 
 def _require(check: int, holds: bool, reason: str) -> None:

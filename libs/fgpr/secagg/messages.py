@@ -4,12 +4,14 @@ Frozen and strict, each with one encoding and one decoding (`fgpr.message`). Fie
 little-endian words, because JSON numbers end at 2^53. Secret-bearing values show nothing of themselves in repr.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, model_validator
 
+from fgpr.errors import EncodingError
 from fgpr.message import Bytes, Count, Digest, Message, Name, Signed, Timestamp
-from fgpr.secagg import envelope
+from fgpr.secagg.suites import SUITES, SuiteName
+from fgpr.secagg.weighting import Weighting, check_unit
 
 Round = Annotated[Count, Field(ge=1)]
 Positive = Annotated[Count, Field(ge=1)]
@@ -24,7 +26,15 @@ class OpeningKey(Message):
     federation: Name
     client: Name
     serial: Positive
-    key: Annotated[Bytes, Field(min_length=envelope.KEY_BYTES, max_length=envelope.KEY_BYTES)]
+    suite: SuiteName
+    key: Bytes
+
+    @model_validator(mode="after")
+    def _of_its_suite(self) -> Self:
+        wanted = SUITES[self.suite].public_bytes
+        if len(self.key) != wanted:
+            raise ValueError(f"key: {len(self.key)} bytes, the suite {self.suite} has keys of {wanted}")
+        return self
 
 
 class Seat(Message):
@@ -64,6 +74,19 @@ class Cohort(Message):
         return frozenset(member.client for member in self.members)
 
 
+class Header(Message):
+    """What a contributor signs: its masked vector and its boxes, for one plan."""
+
+    label: ClassVar[str] = "fgpr-v1/contribution"
+
+    federation: Name
+    round: Round
+    plan: Digest
+    client: Name
+    masked: Digest
+    boxes: Digest
+
+
 class Opening(Message):
     """A member's sum of shares over a cohort, and its next opening key."""
 
@@ -75,6 +98,46 @@ class Opening(Message):
     client: Name
     sum: Bytes
     next_key: Signed[OpeningKey]
+
+
+class AccusedBox(Message):
+    """A box that did not open for the member to whose seat it was sealed.
+
+    Attributes:
+        header: of the accused client's contribution, signed by it.
+        box: RFC 6962 leaf hash of the box.
+        path: from there to the header's Merkle root, at the member's seat.
+    """
+
+    header: Signed[Header]
+    box: Digest
+    path: tuple[Digest, ...]
+
+
+class Complaint(Message):
+    """What a member sends instead of an opening where boxes of the counted contributions do not open for it.
+
+    Attributes:
+        plan: digest of the plan.
+        cohort: digest of the cohort that it was asked to open.
+        client: the member that complains.
+        seat: its seat, 1..c.
+        boxes: all that did not open, in order of client id.
+    """
+
+    label: ClassVar[str] = "fgpr-v1/complaint"
+
+    federation: Name
+    round: Round
+    plan: Digest
+    cohort: Digest
+    client: Name
+    seat: Positive
+    boxes: Annotated[tuple[AccusedBox, ...], Field(min_length=1)]
+
+    def accused(self) -> tuple[str, ...]:
+        """The clients whose boxes did not open, in order."""
+        return tuple(box.header.message.client for box in self.boxes)
 
 
 class VoidProof(Message):
@@ -97,7 +160,8 @@ class Plan(Message):
     update: Literal["theta"]
     training: dict[str, JsonValue]
     codec: dict[str, JsonValue]
-    weighting: Literal["exact", "uniform"]
+    weighting: Weighting
+    weight_unit: Positive | None
     min_cohort: Positive
     invited: tuple[Name, ...]
     invited_cap: Positive | None
@@ -112,8 +176,17 @@ class Plan(Message):
     contribute_until: Timestamp
     open_until: Timestamp
     differential_privacy: None = None
+    suite: SuiteName
     checkpoint: LogPosition
     void: tuple[VoidProof, ...]
+
+    @model_validator(mode="after")
+    def _unit_belongs(self) -> Self:
+        try:
+            check_unit(self.weighting, self.weight_unit)
+        except EncodingError as error:
+            raise ValueError(str(error)) from error
+        return self
 
     def seat_of(self, client: str) -> int | None:
         """The seat of `client`, 1..c, or None where it has none."""
@@ -121,19 +194,6 @@ class Plan(Message):
             if seat.client == client:
                 return number
         return None
-
-
-class Header(Message):
-    """What a contributor signs: its masked vector and its boxes, for one plan."""
-
-    label: ClassVar[str] = "fgpr-v1/contribution"
-
-    federation: Name
-    round: Round
-    plan: Digest
-    client: Name
-    masked: Digest
-    boxes: Digest
 
 
 class Contribution(Message):

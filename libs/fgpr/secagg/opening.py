@@ -10,13 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from fgpr import canonical
-from fgpr.errors import RemoteProtocolError, SumRefused
+from fgpr.errors import EncodingError, RemoteProtocolError, SumRefused
 from fgpr.message import Signed
 from fgpr.secagg import envelope, shamir
 from fgpr.secagg.contributor import FIELD, boxes_root, masked_digest
 from fgpr.secagg.encoding import Codec
 from fgpr.secagg.messages import Cohort, CohortMember, Contribution, Header, LogPosition, Opening, Plan
 from fgpr.secagg.roster import Roster
+from fgpr.secagg.suites import SUITES
 
 HASH_ORDER_LABEL = "fgpr-v1/left-out"
 
@@ -55,15 +56,14 @@ def check_contribution(plan: Plan, plan_digest: bytes, roster: Roster, contribut
         "the header is of another plan",
     )
     contribution.header.verify(roster.identity_key(header.client))
-    length = len(Codec.from_json(plan.codec).lower) + 1
-    FIELD.from_bytes(contribution.masked, length)
+    FIELD.from_bytes(contribution.masked, _length(plan))
     _require(masked_digest(contribution.masked) == header.masked, "the masked vector is not the signed one")
     _require(
         len(contribution.boxes) == len(plan.seats),
         f"{len(contribution.boxes)} boxes for {len(plan.seats)} seats",
     )
     for seat, box in zip(plan.seats, contribution.boxes, strict=True):
-        wanted = 0 if seat.key is None else len(contribution.masked) + envelope.OVERHEAD
+        wanted = 0 if seat.key is None else len(contribution.masked) + SUITES[plan.suite].overhead
         _require(len(box) == wanted, f"the box of {seat.client} has {len(box)} bytes, not {wanted}")
     _require(boxes_root(contribution.boxes) == header.boxes, "the boxes are not the signed ones")
 
@@ -127,13 +127,14 @@ def check_opening(plan: Plan, roster: Roster, cohort: Cohort, signed: Signed[Ope
     )
     identity = roster.identity_key(answer.client)
     signed.verify(identity)
-    FIELD.from_bytes(answer.sum, len(Codec.from_json(plan.codec).lower) + 1)
+    FIELD.from_bytes(answer.sum, _length(plan))
     _require(bool(cohort.members) or not any(answer.sum), "the opening of an empty cohort is a sum of zeros")
     # One key that breaks check 12 of a plan would make every client refuse the next one.
     key, present = answer.next_key.message, plan.seats[number - 1].key
     _require((key.client, key.federation) == (answer.client, answer.federation), "the next key is another client's")
     answer.next_key.verify(identity)
-    envelope.check_key(key.key)
+    _require(key.suite == plan.suite, f"the next key is of suite {key.suite}, the plan's is {plan.suite}")
+    envelope.check_key(key.key, key.suite)
     _require(
         present is None or key.serial > present.message.serial, f"the next key's serial {key.serial} does not rise"
     )
@@ -167,6 +168,14 @@ def unmask(plan: Plan, cohort: Cohort, masked: Mapping[str, bytes], openings: Se
     decoded = codec.decode(vector, len(cohort.members))
     disputed = tuple(plan.seats[point - 1].client for point in opened.disputed)
     return Unmasked(vector, decoded.average, decoded.total_weight, disputed, opened.spare)
+
+
+def _length(plan: Plan) -> int:
+    # Reading the whole codec takes as long as checking a signature, and whoever made the plan has read it.
+    names = plan.codec.get("names")
+    if not isinstance(names, list):
+        raise EncodingError(f"the codec of round {plan.round} names no numbers")
+    return len(names) + 1
 
 
 def _seat(plan: Plan, client: str) -> int:

@@ -1,17 +1,19 @@
 """The plan of a round, made from the federation's rules: what the aggregator signs and every client recomputes."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from fgpr.errors import CommitteeError
+from fgpr.errors import CommitteeError, EncodingError
 from fgpr.message import Message, Signed
 from fgpr.secagg import committee
 from fgpr.secagg.committee import Committee
 from fgpr.secagg.encoding import Codec
 from fgpr.secagg.messages import LogPosition, OpeningKey, Plan, Positive, Seat, VoidProof
 from fgpr.secagg.roster import Roster
+from fgpr.secagg.suites import SuiteName
+from fgpr.secagg.weighting import LARGEST_CLASS, Weighting, check_unit
 
 
 class AggregationRules(Message):
@@ -23,7 +25,9 @@ class AggregationRules(Message):
         committee_cap: most seats.
         invited_cap: most invited clients; None invites all.
         min_cohort: fewest contributions to open; None is K + 2 of each plan.
-        weighting: "exact" counts observations, "uniform" counts clients.
+        weighting: "exact" counts observations, "classes" does so in powers of two, "uniform" counts clients.
+        weight_unit: observations that are worth a weight of 1; only with "classes".
+        suite: of the boxes (`fgpr.secagg.suites`).
     """
 
     gamma: Annotated[float, Field(ge=0, lt=1)] = 0.2
@@ -31,10 +35,25 @@ class AggregationRules(Message):
     committee_cap: Annotated[Positive, Field(ge=3)] = 140
     invited_cap: Positive | None = None
     min_cohort: Positive | None = None
-    weighting: Literal["exact", "uniform"] = "exact"
+    weighting: Weighting = "exact"
+    weight_unit: Positive | None = None
+    suite: SuiteName = "x25519"
     fraction_bits: Annotated[int, Field(ge=1, le=52)] = 30
     weight_bits: Annotated[int, Field(ge=1, le=32)] = 16
     weight_cap: Positive = 65_535
+
+    @model_validator(mode="after")
+    def _unit_belongs(self) -> Self:
+        try:
+            check_unit(self.weighting, self.weight_unit)
+        except EncodingError as error:
+            raise ValueError(str(error)) from error
+        return self
+
+    @property
+    def largest_weight(self) -> int:
+        """The weight cap of the codec: never above what the rule can give."""
+        return min(self.weight_cap, LARGEST_CLASS) if self.weighting == "classes" else self.weight_cap
 
 
 def plan_round(
@@ -100,6 +119,7 @@ def plan_round(
         training=dict(training),
         codec=codec.to_json(),
         weighting=rules.weighting,
+        weight_unit=rules.weight_unit,
         min_cohort=numbers.min_cohort,
         invited=invited,
         invited_cap=rules.invited_cap,
@@ -113,6 +133,7 @@ def plan_round(
         delta=rules.delta,
         contribute_until=contribute_until,
         open_until=open_until,
+        suite=rules.suite,
         checkpoint=checkpoint,
         void=tuple(void),
     )

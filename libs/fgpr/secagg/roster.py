@@ -5,13 +5,14 @@ membership is fixed, so that nobody can choose members to steer the draws (docs/
 up to where in the audit log it is true: who was revoked later stands in the leaves after that.
 """
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
 from fgpr.errors import VerificationError
 from fgpr.message import Bytes, Count, Message, Name, PublicKey
 from fgpr.secagg.messages import LogPosition
+from fgpr.signatures import key_id
 
 NONCE_BYTES = 32
 
@@ -25,23 +26,20 @@ class RosterEntry(Message):
     revoked: bool
 
 
-class Roster(Message):
-    """Everybody admitted, in order of client id; signed by the roster key.
+class RosterDraft(Message):
+    """Everybody admitted, in order of client id, before the nonce is drawn: that is left to whoever signs.
 
     Attributes:
-        checkpoint: the last one of the audit log before the roster's own leaf; the flags are true as of there.
+        checkpoint: the last one of the audit log when the membership was read; the flags are true as of there.
     """
-
-    label: ClassVar[str] = "fgpr-v1/roster"
 
     federation: Name
     version: Annotated[Count, Field(ge=1)]
     clients: tuple[RosterEntry, ...]
-    nonce: Annotated[Bytes, Field(min_length=NONCE_BYTES, max_length=NONCE_BYTES)]
     checkpoint: LogPosition
 
     @model_validator(mode="after")
-    def _ordered(self) -> "Roster":
+    def _ordered(self) -> Self:
         names = [entry.client for entry in self.clients]
         if names != sorted(set(names)):
             raise ValueError("clients must stand in order of their ids, each once")
@@ -49,6 +47,16 @@ class Roster(Message):
         if len(set(keys)) != len(keys):
             raise ValueError("two clients share an identity key")
         return self
+
+    def with_nonce(self, nonce: bytes) -> "Roster":
+        """The roster to sign, with a nonce of 32 fresh random bytes."""
+        return Roster(
+            federation=self.federation,
+            version=self.version,
+            clients=self.clients,
+            checkpoint=self.checkpoint,
+            nonce=nonce,
+        )
 
     def active(self) -> tuple[str, ...]:
         """Clients that are not revoked, in order."""
@@ -70,3 +78,35 @@ class Roster(Message):
                     raise VerificationError(f"client {client} is revoked in roster version {self.version}")
                 return entry.identity_key
         raise VerificationError(f"client {client} is not in roster version {self.version}")
+
+
+class Roster(RosterDraft):
+    """A roster version; signed by the roster key.
+
+    Attributes:
+        nonce: drawn once the membership was fixed; seats and invited clients are drawn by it.
+    """
+
+    label: ClassVar[str] = "fgpr-v1/roster"
+
+    nonce: Annotated[Bytes, Field(min_length=NONCE_BYTES, max_length=NONCE_BYTES)]
+
+
+def changes(before: RosterDraft | None, after: RosterDraft) -> tuple[str, ...]:
+    """What a signer is asked to confirm: one line for each client that is not as it was; in order of client id."""
+    old = {} if before is None else {entry.client: entry for entry in before.clients}
+    new = {entry.client: entry for entry in after.clients}
+    lines = []
+    for client in sorted({*old, *new}):
+        was, becomes = old.get(client), new.get(client)
+        if becomes is None:
+            lines.append(f"{client} is left out")
+        elif was is None:
+            lines.append(f"{client} is admitted with key {key_id(becomes.identity_key)}")
+        elif was.identity_key != becomes.identity_key:
+            lines.append(f"{client} has another key: {key_id(becomes.identity_key)}")
+        elif was.revoked != becomes.revoked:
+            lines.append(f"{client} is revoked" if becomes.revoked else f"{client} is no longer revoked")
+        elif was.may_serve != becomes.may_serve:
+            lines.append(f"{client} may {'' if becomes.may_serve else 'not '}serve")
+    return tuple(lines)

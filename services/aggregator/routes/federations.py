@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Response
 
 from aggregator.routes.wiring import ContextDependency, Name, Number, SignedBy, answer
-from aggregator.service import enrolment, federations
+from aggregator.service import enrolment, federations, rosters
 
 router = APIRouter(prefix="/federations/{federation}", tags=["federation"])
 
@@ -13,7 +13,7 @@ FOR_EVER = "public, max-age=31536000, immutable"
 @router.get("/rosters/{version}")
 def roster(context: ContextDependency, federation: Name, version: Number) -> Response:
     """A roster version; unsigned, since anybody may check who was admitted."""
-    return answer(federations.roster(context, federation, version), cache=FOR_EVER)
+    return answer(rosters.roster(context, federation, version), cache=FOR_EVER)
 
 
 @router.get("/priors/latest")

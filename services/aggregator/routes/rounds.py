@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 
 from aggregator.auth import body_limit
 from aggregator.routes.wiring import Body, ContextDependency, Name, Number, SignedBy, WiringDependency, answer
-from aggregator.service import rounds, schedule
+from aggregator.service import complaints, rounds, schedule
 from aggregator.service.context import Context
 from fgpr.errors import FgprError
 
@@ -21,6 +21,7 @@ LOOK_AGAIN = 1.0
 """Seconds between two looks of a waiting request: another replica's commits do not ring this process's bell."""
 
 CONTRIBUTION_LIMIT = 4 * 2**20
+COMPLAINT_LIMIT = 4 * 2**20
 
 
 @router.get("/current")
@@ -77,6 +78,16 @@ def open_(
 ) -> Response:
     """A member's opening; one that is no longer needed is acknowledged for its key."""
     receipt = rounds.answer(context, caller, federation, number, client, body)
+    _advance(context, federation)
+    return answer(receipt)
+
+
+@router.put("/{number}/complaints/{client}", dependencies=[body_limit(COMPLAINT_LIMIT)])
+def complain(
+    context: ContextDependency, caller: SignedBy, body: Body, federation: Name, number: Number, client: Name
+) -> Response:
+    """A member's complaint of boxes that do not open; the same body again gets the same answer."""
+    receipt = complaints.complain(context, caller, federation, number, client, body)
     _advance(context, federation)
     return answer(receipt)
 

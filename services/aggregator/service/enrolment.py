@@ -16,6 +16,7 @@ from fgpr.errors import Conflict, EncodingError, Forbidden, Unauthenticated, Unk
 from fgpr.message import timestamp
 from fgpr.rest import EnrolmentReceipt, EnrolmentRequest
 from fgpr.secagg import envelope
+from fgpr.secagg.suites import SuiteName
 from fgpr.ticket import SECRET_BYTES, Role, Ticket, secret_hash
 
 TICKET_LIFE = timedelta(days=7)
@@ -43,6 +44,7 @@ def invite(context: Context, federation: str, client: str, role: Role, life: tim
             expires=timestamp(expires),
             service_key=context.service_public(),
             roster_key=row.roster_key,
+            suite=row.settings.aggregation.suite,
         )
         clients.add_ticket(connection, TicketRow(secret_hash(secret), federation, client, role, expires, None))
     return ticket
@@ -66,7 +68,8 @@ def enrol(context: Context, caller: Caller, request: EnrolmentRequest) -> Enrolm
             return _first_answer(connection, ticket, caller)
         if ticket.expires_at <= context.clock():
             raise Unauthenticated(f"this ticket expired at {timestamp(ticket.expires_at)}; ask for another")
-        _check_opening_key(request, ticket.role)
+        suite = federations.read(connection, ticket.federation).settings.aggregation.suite
+        _check_opening_key(request, ticket.role, suite)
         if not clients.take_ticket(connection, ticket.secret_hash, caller.public_key):
             raise Conflict("another key took up this ticket")
         receipt = _receipt(connection, ticket, caller)
@@ -149,7 +152,7 @@ def _first_answer(connection: Connection, ticket: TicketRow, caller: Caller) -> 
     return EnrolmentReceipt.decode(row.receipt)
 
 
-def _check_opening_key(request: EnrolmentRequest, role: str) -> None:
+def _check_opening_key(request: EnrolmentRequest, role: str, suite: SuiteName) -> None:
     key = request.opening_key
     if (key is None) != (role == "reader"):
         raise EncodingError("a client enrols with its first opening key, a reader without one")
@@ -158,7 +161,9 @@ def _check_opening_key(request: EnrolmentRequest, role: str) -> None:
         if named != (request.federation, request.client, 1):
             raise EncodingError("the first opening key names this federation and client and has serial 1")
         key.verify(request.identity_key)
-        envelope.check_key(key.message.key)
+        if key.message.suite != suite:
+            raise EncodingError(f"the opening key is of suite {key.message.suite}, this federation's is {suite}")
+        envelope.check_key(key.message.key, suite)
 
 
 def _receipt(connection: Connection, ticket: TicketRow, caller: Caller) -> EnrolmentReceipt:

@@ -98,6 +98,12 @@ def _check_documents(connection: Connection, federation: str, trail: Trail, anch
         if name == federation
     }
     _require(stored.rounds == logged_rounds, f"the rounds of {federation} are not the logged ones")
+    logged_complaints = {
+        (number, member): signed.encode()
+        for (name, number, member), signed in trail.complaints.items()
+        if name == federation
+    }
+    _require(stored.complaints == logged_complaints, f"the complaints of {federation} are not the logged ones")
 
 
 def _bytes(signed: Signed[Cohort] | None) -> bytes | None:

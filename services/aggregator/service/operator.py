@@ -6,7 +6,7 @@ import numpy as np
 
 from aggregator.service import audit, rounds
 from aggregator.service.context import Context
-from aggregator.storage import federations, log
+from aggregator.storage import complaints, federations, log
 from aggregator.storage import rounds as stored
 from fgpr.errors import UnknownResource
 from fgpr.rest import RoundSummary
@@ -44,6 +44,10 @@ def show_round(context: Context, federation: str, number: int) -> dict[str, Any]
             "summary": rounds.summary(connection, row).to_json(),
             "contributors": sorted(stored.contributors(connection, federation, number)),
             "openings": sorted(stored.read_openings(connection, federation, number)),
+            "complaints": {
+                member: list(signed.message.accused())
+                for member, signed in complaints.read(connection, federation, number).items()
+            },
             "plan": row.plan.to_json(),
             "cohort": None if row.cohort is None else row.cohort.to_json(),
         }

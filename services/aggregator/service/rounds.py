@@ -5,7 +5,7 @@ import hashlib
 from aggregator.service.admission import authorise
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
-from aggregator.storage import clients, federations, rounds
+from aggregator.storage import clients, complaints, federations, rounds
 from aggregator.storage.clients import ClientRow
 from aggregator.storage.engine import Connection
 from aggregator.storage.rounds import ContributionRow, RoundRow
@@ -81,7 +81,7 @@ def contribute(context: Context, caller: Caller, federation: str, number: int, c
     """
     digest = hashlib.sha256(body).digest()
     with context.database.write() as connection:
-        row, sender = _enter(context, connection, caller, federation, number, client)
+        row, sender = enter(context, connection, caller, federation, number, client)
         receipt = Receipt(federation=federation, round=number, client=client, body=digest, counted=True)
         known = rounds.read_contribution(connection, federation, number, client)
         if known is not None:
@@ -89,7 +89,7 @@ def contribute(context: Context, caller: Caller, federation: str, number: int, c
                 raise Conflict(f"{client} contributed another body to round {number}; the first one stands")
             return receipt
         if row.stage is not Stage.CONTRIBUTING or context.clock() >= row.contribute_until:
-            raise _too_late(connection, row, "contributions")
+            raise too_late(connection, row, "contributions")
         contribution = Contribution.decode(body)
         if contribution.header.message.client != sender.client:
             raise Forbidden(f"{sender.client} cannot contribute for {contribution.header.message.client}")
@@ -127,7 +127,7 @@ def cohort(context: Context, caller: Caller, federation: str, number: int) -> Co
         if row.cohort is None:
             raise UnknownResource(f"round {number} has no cohort: it is in stage {row.stage.value}")
         if row.stage is not Stage.OPENING:
-            raise _too_late(connection, row, "openings")
+            raise too_late(connection, row, "openings")
         entries = context.boxed.entries(
             row.cohort.message, seat, lambda: rounds.read_contributions(connection, federation, number)
         )
@@ -140,20 +140,22 @@ def answer(context: Context, caller: Caller, federation: str, number: int, clien
     An opening that is no longer needed is acknowledged, and its next key taken.
 
     Raises:
-        Conflict: another opening of this member is stored.
+        Conflict: another opening of this member is stored, or it complained of this cohort.
         TooLate: the round does not take openings yet or any more.
         RemoteProtocolError, VerificationError, EncodingError: the body does not hold.
     """
     digest = hashlib.sha256(body).digest()
     with context.database.write() as connection:
-        row, member = _enter(context, connection, caller, federation, number, client)
+        row, member = enter(context, connection, caller, federation, number, client)
         signed = Signed[Opening].decode(body)
         if signed.message.client != member.client:
             raise Forbidden(f"{member.client} cannot open for {signed.message.client}")
         target = _target(row, signed.message.cohort)
         if target is None:
-            raise _too_late(connection, row, "openings of that cohort")
+            raise too_late(connection, row, "openings of that cohort")
         opening.check_opening(row.plan.message, roster_of(connection, row), target, signed)
+        if target.members and client in complaints.members(connection, federation, number):
+            raise Conflict(f"{client} complained of boxes of round {number}, which it cannot have opened, then")
         known = rounds.read_openings(connection, federation, number).get(client)
         if known is not None and known != signed:
             raise Conflict(f"{client} opened round {number} with another body; the first one stands")
@@ -177,9 +179,15 @@ def roster_of(connection: Connection, row: RoundRow) -> Roster:
     return roster.message
 
 
-def _enter(
+def enter(
     context: Context, connection: Connection, caller: Caller, federation: str, number: int, client: str
 ) -> tuple[RoundRow, ClientRow]:
+    """The round and the client of a request that has an effect: the federation is locked, the nonce spent.
+
+    Raises:
+        Unauthenticated, Forbidden: the caller may not act for this client.
+        UnknownResource: there is no such round.
+    """
     federations.read(connection, federation, lock=True)
     sender = authorise(connection, caller, federation)
     if sender.client != client:
@@ -196,7 +204,8 @@ def _target(row: RoundRow, digest: bytes) -> Cohort | None:
     return None
 
 
-def _too_late(connection: Connection, row: RoundRow, what: str) -> TooLate:
+def too_late(connection: Connection, row: RoundRow, what: str) -> TooLate:
+    """The refusal of what a round takes no more, with the present round."""
     last = rounds.read_last(connection, row.federation)
     current = row.number if last is None else last.number
     return TooLate(

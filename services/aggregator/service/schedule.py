@@ -9,14 +9,16 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from aggregator.service import audit, publishing
+from aggregator.service.complaints import convicted
 from aggregator.service.context import Context
-from aggregator.service.federations import current_roster, is_carried
-from aggregator.storage import clients, federations, rounds
+from aggregator.service.federations import is_carried
+from aggregator.service.rosters import current_roster, serving
+from aggregator.storage import clients, complaints, federations, rounds
 from aggregator.storage.engine import Connection
 from aggregator.storage.federations import FederationRow
 from aggregator.storage.rounds import RoundRow
 from fgpr.auditlog.entries import RoundPlanned
-from fgpr.errors import CommitteeError, Conflict
+from fgpr.errors import Conflict
 from fgpr.federated import publication
 from fgpr.message import Signed, timestamp
 from fgpr.secagg.messages import Plan
@@ -103,30 +105,39 @@ def _all_in(connection: Connection, row: RoundRow, now: datetime) -> bool:
     return expected <= rounds.contributors(connection, row.federation, row.number)
 
 
+def _able(connection: Connection, row: RoundRow) -> int:
+    """Members that may open, or did: those with a key that neither complained nor were revoked before they opened."""
+    opened = set(rounds.read_openings(connection, row.federation, row.number))
+    silent = clients.read_revoked(connection, row.federation) - opened
+    silent |= complaints.members(connection, row.federation, row.number)
+    return sum(seat.key is not None and seat.client not in silent for seat in row.plan.message.seats)
+
+
 def _enough(connection: Connection, row: RoundRow) -> bool:
-    plan = row.plan.message
-    wanted = min(plan.threshold + plan.spare, _seated(row))
+    plan, able = row.plan.message, _able(connection, row)
+    wanted = max(plan.threshold, min(plan.threshold + plan.spare, able))
     return rounds.count_openings(connection, row.federation, row.number) >= wanted
 
 
-def _seated(row: RoundRow) -> int:
-    """How many openings can come at all."""
-    return sum(seat.key is not None for seat in row.plan.message.seats)
+def _hopeless(connection: Connection, row: RoundRow) -> bool:
+    """Whether too few are left that could open, and it is known whose fault that is: waiting serves nobody."""
+    return _able(connection, row) < row.plan.message.threshold and bool(convicted(connection, row))
 
 
 def _end_of_opening(
     context: Context, connection: Connection, row: RoundRow, now: datetime
 ) -> Callable[[], object] | None:
+    hopeless = _hopeless(connection, row)
     overdue = now >= row.open_until
-    if not overdue and not _enough(connection, row):
+    if not (overdue or hopeless or _enough(connection, row)):
         return None
     openings, needed = rounds.count_openings(connection, row.federation, row.number), row.plan.message.threshold
     if openings >= needed:
-        last_chance = overdue or openings >= _seated(row)
+        last_chance = overdue or openings >= _able(connection, row)
         return partial(publishing.publish, context, connection, row, last_chance=last_chance)
-    if not overdue:
-        return None
     reason = f"{openings} members opened, {needed} are needed"
+    if complained := len(complaints.members(connection, row.federation, row.number)):
+        reason += f"; {complained} complained of boxes that do not open"
     return partial(publishing.abort, context, connection, row, Event.TOO_FEW_OPENINGS, reason)
 
 
@@ -154,13 +165,14 @@ def _may_open(connection: Connection, row: FederationRow, last: RoundRow | None,
 
 
 def _available(connection: Connection, name: str) -> set[str]:
-    """Clients that the next round could invite: while a theta is carried, those of its roster only."""
+    """Clients that the next round could invite: only those of the roster where that is not signed anew."""
     active = {client.client for client in clients.read_admitted(connection, name) if client.revoked_at is None}
     prior, _ = federations.read_prior(connection, name)
-    roster = federations.read_roster(connection, name)
-    if roster is None or not is_carried(prior.message):
+    carried = is_carried(prior.message)
+    if not carried and not federations.read(connection, name).roster_offline:
         return active
-    return active & set(roster.message.active())
+    roster = serving(connection, name, keep=carried)
+    return active & set(roster.message.active()) if roster is not None else set()
 
 
 def _open(context: Context, connection: Connection, row: FederationRow, last: RoundRow | None) -> int:
@@ -168,15 +180,15 @@ def _open(context: Context, connection: Connection, row: FederationRow, last: Ro
     prior, _ = federations.read_prior(connection, name)
     record = prior.message
     roster = current_roster(context, connection, row, keep=is_carried(record))
-    if roster is None:
-        raise CommitteeError(f"federation {name} has no clients; invite some")
+    # A roster that is not signed anew may name clients that are gone: their seats stay empty.
+    keys, revoked = clients.read_opening_keys(connection, name), clients.read_revoked(connection, name)
     contribute_until = now + timedelta(seconds=settings.rounds.contribute_seconds)
     open_until = contribute_until + timedelta(seconds=settings.rounds.open_seconds)
     plan = plan_round(
         number=1 if last is None else last.number + 1,
         rules=settings.aggregation,
         roster=roster.message,
-        keys=clients.read_opening_keys(connection, name),
+        keys={client: key for client, key in keys.items() if client not in revoked},
         codec=publication.codec_for(settings.spec(), settings.aggregation),
         training=settings.training_settings().to_json(),
         prior_version=record.version,

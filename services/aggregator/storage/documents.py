@@ -4,7 +4,17 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
 
-from aggregator.storage.tables import clients, federations, log_head, log_leaves, log_nodes, priors, rosters, rounds
+from aggregator.storage.tables import (
+    clients,
+    complaints,
+    federations,
+    log_head,
+    log_leaves,
+    log_nodes,
+    priors,
+    rosters,
+    rounds,
+)
 
 
 @dataclass(frozen=True)
@@ -18,6 +28,7 @@ class Documents:
         rosters: documents by version.
         priors: documents and the indices of their leaves, by version.
         rounds: plan, cohort and empty cohort, by number.
+        complaints: by round and member.
     """
 
     settings: bytes
@@ -26,6 +37,7 @@ class Documents:
     rosters: dict[int, bytes]
     priors: dict[int, tuple[bytes, int]]
     rounds: dict[int, tuple[bytes, bytes | None, bytes | None]]
+    complaints: dict[tuple[int, str], bytes]
 
 
 def read(connection: Connection, federation: str) -> Documents:
@@ -49,6 +61,11 @@ def read(connection: Connection, federation: str) -> Documents:
             rounds.c.federation == federation
         )
     )
+    complaint_rows = connection.execute(
+        select(complaints.c.round, complaints.c.client, complaints.c.document).where(
+            complaints.c.federation == federation
+        )
+    )
     return Documents(
         settings=row.settings,
         roster_key=row.roster_key,
@@ -56,6 +73,7 @@ def read(connection: Connection, federation: str) -> Documents:
         rosters={row.version: row.document for row in roster_rows},
         priors={row.version: (row.document, row.leaf) for row in prior_rows},
         rounds={row.number: (row.plan, row.cohort, row.empty_cohort) for row in round_rows},
+        complaints={(row.round, row.client): row.document for row in complaint_rows},
     )
 
 

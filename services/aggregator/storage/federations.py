@@ -27,14 +27,18 @@ class FederationRow:
         settings: what was fixed when it was created.
         roster_key: public half of its roster key, 32 bytes.
         roster_stale: whether membership changed since the last roster was signed.
+        roster_offline: whether the roster key is held elsewhere.
     """
 
     settings: Federation
     roster_key: bytes
     roster_stale: bool
+    roster_offline: bool
 
 
-def create(connection: Connection, settings: Federation, roster_key: bytes, now: datetime) -> None:
+def create(
+    connection: Connection, settings: Federation, roster_key: bytes, now: datetime, *, offline: bool = False
+) -> None:
     """Write a new federation.
 
     Raises:
@@ -45,6 +49,7 @@ def create(connection: Connection, settings: Federation, roster_key: bytes, now:
         "settings": settings.encode(),
         "roster_key": roster_key,
         "roster_stale": True,
+        "roster_offline": offline,
         "created_at": now,
     }
     try:
@@ -63,7 +68,7 @@ def read(connection: Connection, name: str, *, lock: bool = False) -> Federation
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:
         raise UnknownResource(f"there is no federation {name!r} here")
-    return FederationRow(_settings(row.settings), row.roster_key, row.roster_stale)
+    return FederationRow(_settings(row.settings), row.roster_key, row.roster_stale, row.roster_offline)
 
 
 def names(connection: Connection) -> list[str]:

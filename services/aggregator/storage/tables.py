@@ -24,6 +24,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    false,
 )
 
 from fgpr.errors import EncodingError
@@ -66,6 +67,7 @@ federations = Table(
     Column("roster_key", LargeBinary, nullable=False),  # the public half
     Column("roster_stale", Boolean, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
+    Column("roster_offline", Boolean, nullable=False, server_default=false()),  # its private key is not here
 )
 
 tickets = Table(
@@ -165,6 +167,16 @@ openings = Table(
     Column("round", Integer, primary_key=True),
     Column("client", String(64), primary_key=True),
     Column("document", LargeBinary, nullable=False),  # Signed[Opening]
+    ForeignKeyConstraint(["federation", "round"], ["rounds.federation", "rounds.number"]),
+)
+
+complaints = Table(
+    "complaints",
+    metadata,
+    Column("federation", String(64), primary_key=True),
+    Column("round", Integer, primary_key=True),
+    Column("client", String(64), primary_key=True),
+    Column("document", LargeBinary, nullable=False),  # Signed[Complaint]
     ForeignKeyConstraint(["federation", "round"], ["rounds.federation", "rounds.number"]),
 )
 

@@ -59,7 +59,7 @@ def test_opening_keys(aggregator: Aggregator) -> None:
     database = aggregator.context.database
 
     def key(serial: int, public: bytes, client: str = "client-00") -> Signed[OpeningKey]:
-        made = OpeningKey(federation=NAME, client=client, serial=serial, key=public)
+        made = OpeningKey(federation=NAME, client=client, serial=serial, suite="x25519", key=public)
         return Signed[OpeningKey].make(party.client.identity_key, made)
 
     def newest() -> dict[str, tuple[int, bytes]]:

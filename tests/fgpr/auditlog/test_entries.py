@@ -17,6 +17,8 @@ LEAVES: list[Leaf] = [
     *(entries.decode(raw) for raw in MADE.log.leaves),
     Enrolled(federation="engines", client="client-00", role="client", identity_key=bytes(32)),
     Revoked(federation="engines", client="client-00", by="operator"),
+    entries.ComplaintFiled(federation="engines", complaint=samples.signed_complaint()),
+    entries.Convicted(federation="engines", client="client-00", round=3),
     entries.RosterSigned(federation="engines", roster=MADE.roster),
     entries.RoundVoid(federation="engines", round=2, openings=ANSWERS),
     entries.PriorPublished(
@@ -31,7 +33,18 @@ LEAVES: list[Leaf] = [
 
 
 def test_a_leaf_of_every_kind_is_here() -> None:
-    kinds = {"enrolled", "revoked", "roster", "plan", "cohort", "prior", "aborted", "void"}
+    kinds = {
+        "enrolled",
+        "revoked",
+        "complaint",
+        "convicted",
+        "roster",
+        "plan",
+        "cohort",
+        "prior",
+        "aborted",
+        "void",
+    }
     assert {leaf.kind for leaf in LEAVES} == kinds
 
 
@@ -41,7 +54,7 @@ def test_one_encoding_and_one_decoding(leaf: Leaf) -> None:
     assert entries.decode(leaf.encode()).encode() == leaf.encode()
 
 
-@pytest.mark.parametrize("leaf", LEAVES[-5:], ids=lambda leaf: leaf.kind)
+@pytest.mark.parametrize("leaf", LEAVES[-7:], ids=lambda leaf: leaf.kind)
 def test_no_scalar_can_be_of_another_type_and_no_field_be_added(leaf: Leaf) -> None:
     value = leaf.to_json()
     for path, scalar in samples.leaves_of(value):
@@ -91,8 +104,11 @@ def test_defaults_are_written_out_so_that_a_leaf_has_one_spelling() -> None:
 def test_a_revocation_is_read_for_its_federation_only() -> None:
     assert entries.revoked_by(REVOKED, "engines") == "client-00"
     assert entries.revoked_by(REVOKED, "bridges") is None
+    convicted = entries.Convicted(federation="engines", client="client-02", round=3).encode()
+    assert entries.revoked_by(convicted, "engines") == "client-02"
+    assert entries.revoked_by(convicted, "bridges") is None
     for leaf in LEAVES:
-        if leaf.kind != "revoked":
+        if leaf.kind not in ("revoked", "convicted"):
             assert entries.revoked_by(leaf.encode(), "engines") is None
 
 

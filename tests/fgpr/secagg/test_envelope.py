@@ -3,10 +3,13 @@ from Crypto.Protocol import HPKE
 from Crypto.PublicKey import ECC
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fgpr import canonical
 from fgpr.errors import CryptographicError
 from fgpr.secagg import envelope
+from fgpr.secagg.suites import SUITES
 
 # RFC 9180, appendix A.1 (DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM), base mode.
 INFO = bytes.fromhex("4f6465206f6e2061204772656369616e2055726e")
@@ -37,7 +40,7 @@ def test_a_box_opens_with_the_key_schedule_of_rfc_9180() -> None:
 
 def test_another_implementation_opens_our_box() -> None:
     box = envelope.seal(PLAINTEXT, RECIPIENT_PUBLIC, INFO)
-    assert len(box) == len(PLAINTEXT) + envelope.OVERHEAD
+    assert len(box) == len(PLAINTEXT) + SUITES["x25519"].overhead
     private = ECC.construct(curve="Curve25519", seed=RECIPIENT)
     opener = HPKE.new(receiver_key=private, aead_id=HPKE.AEAD.AES128_GCM, enc=box[:32], info=INFO)
     assert opener.unseal(box[32:]) == PLAINTEXT
@@ -89,6 +92,8 @@ SMALL_ORDER = [
     (2**255 - 20).to_bytes(32, "little"),
     (2**255 - 19).to_bytes(32, "little"),
     (2**255 - 18).to_bytes(32, "little"),
+    bytes(31) + bytes([128]),
+    (2**255 + 2**255 - 20).to_bytes(32, "little"),
 ]
 
 
@@ -97,6 +102,17 @@ def test_nobody_seals_for_a_key_that_is_none(key: bytes) -> None:
     with pytest.raises(CryptographicError, match="seal for this opening key"):
         envelope.seal(PLAINTEXT, key, info())
     with pytest.raises(CryptographicError, match="seal for this opening key"):
+        envelope.check_key(key)
+
+
+@given(st.binary(min_size=32, max_size=32) | st.integers(0, 2**256 - 1).map(lambda key: key.to_bytes(32, "little")))
+def test_a_key_passes_exactly_if_the_library_seals_for_it(key: bytes) -> None:
+    try:
+        envelope.seal(b"", key, info())
+    except CryptographicError:
+        with pytest.raises(CryptographicError):
+            envelope.check_key(key)
+    else:
         envelope.check_key(key)
 
 

@@ -116,6 +116,16 @@ def log_without_the_plan_s_checkpoint(made: Case) -> None:
     made.span = dataclasses.replace(made.span, leaves=fork)
 
 
+def log_read_before_without_the_plan_s_checkpoint(made: Case) -> None:
+    # What it read for an earlier cohort ended where the plan's checkpoint is, and was another log.
+    fork = [b"{}", *made.federation.log.leaves[1:]]
+    read = Revocations(position=position(fork[:1]), roster_version=1, clients=frozenset())
+    made.remember(checkpoint=None, revocations=read)
+    made.recount(checkpoint=position(fork))
+    frontier = merkle.frontier(1, merkle.Tree([merkle.leaf_hash(leaf) for leaf in fork]).node)
+    made.span = dataclasses.replace(made.span, frontier=frontier, leaves=fork[1:])
+
+
 def cohort_before_the_plan(made: Case) -> None:
     made.recount(checkpoint=made.checked.roster.checkpoint)
     made.read()
@@ -262,6 +272,7 @@ BREAKS: list[tuple[int, str, Break]] = [
     (6, "does not start at the 0 leaves", span_that_starts_later),
     (6, "does not start at the 1 leaves", span_from_the_roster_again),
     (6, "not the one of the plan at 1", log_without_the_plan_s_checkpoint),
+    (6, "not the one of the plan at 1 leaves", log_read_before_without_the_plan_s_checkpoint),
     (6, "of 0 leaves lies before the plan's", cohort_before_the_plan),
     (6, "of 1 leaves lies before what this member has read", cohort_before_what_was_read),
     (6, "client-03 revoked", known_to_be_revoked),

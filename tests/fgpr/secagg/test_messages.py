@@ -137,7 +137,7 @@ def test_a_masked_vector_and_boxes_are_not_in_repr() -> None:
 def test_no_signature_is_taken_for_one_over_another_kind() -> None:
     # Even where fields agree: the label is signed.
     labels = {type(message).label for message in MESSAGES if type(message).label}
-    assert len(labels) == len({type(message) for message in MESSAGES if type(message).label}) == 6
+    assert len(labels) == len({type(message) for message in MESSAGES if type(message).label}) == 7
     assert all(label.startswith("fgpr-v1/") for label in labels)
 
 

@@ -116,3 +116,17 @@ def test_rules_are_strict(change: dict[str, Any]) -> None:
     with pytest.raises(EncodingError, match=next(iter(change))):
         AggregationRules.from_json(RULES.to_json() | change)
     assert AggregationRules.from_json({}) == RULES
+
+
+def test_classes_travel_with_their_unit_and_bound_the_codec_s_cap() -> None:
+    rules = AggregationRules(weighting="classes", weight_unit=300)
+    plan = Federation(4, rules).plan().message
+    assert (plan.weighting, plan.weight_unit, plan.codec["weight_cap"]) == ("classes", 300, 16)
+    assert AggregationRules(weighting="classes", weight_unit=300, weight_cap=8).largest_weight == 8
+    assert Federation(4).plan().message.codec["weight_cap"] == 65_535
+
+
+@pytest.mark.parametrize("change", [{"weighting": "classes"}, {"weight_unit": 300}, {"weight_unit": 0}])
+def test_a_unit_belongs_to_classes_alone(change: dict[str, Any]) -> None:
+    with pytest.raises(EncodingError, match="weight_unit"):
+        AggregationRules.from_json(AggregationRules().to_json() | change)

@@ -4,7 +4,8 @@ import pytest
 
 from fgpr import canonical
 from fgpr.errors import EncodingError, VerificationError
-from fgpr.secagg.roster import Roster
+from fgpr.secagg.roster import Roster, RosterDraft, changes
+from fgpr.signatures import key_id
 from support import samples
 
 KEYS = [canonical.to_text(bytes([number]) * 32) for number in range(4)]
@@ -73,3 +74,34 @@ def test_the_nonce_the_checkpoint_and_every_flag_are_in_the_digest() -> None:
     moved = samples.with_leaf(value, ("checkpoint", "size"), 1)
     digests = {Roster.from_json(each).digest() for each in (value, flipped, renewed, moved)}
     assert len(digests) == 4
+
+
+def test_a_draft_is_the_roster_without_its_nonce() -> None:
+    fields = {name: value for name, value in MIXED.to_json().items() if name != "nonce"}
+    draft = RosterDraft.from_json(fields)
+    assert draft.with_nonce(MIXED.nonce) == MIXED
+    with pytest.raises(EncodingError, match="nonce"):
+        Roster.from_json(fields)
+    with pytest.raises(EncodingError, match="nonce"):
+        RosterDraft.from_json(MIXED.to_json())
+    # A draft has no label of its own: nothing that is signed can be taken for one.
+    assert RosterDraft.label == ""
+
+
+def test_what_changes_between_two_rosters_is_said_in_words() -> None:
+    before = roster(line("a", 0), line("b", 1), line("c", 2, revoked=True))
+    assert changes(before, before) == ()
+    admitted = canonical.from_text(KEYS[3])
+    assert changes(None, roster(line("a", 3))) == (f"a is admitted with key {key_id(admitted)}",)
+    after = roster(line("a", 3), line("b", 1, revoked=True), line("d", 0, may_serve=False))
+    assert changes(before, after) == (
+        f"a has another key: {key_id(admitted)}",
+        "b is revoked",
+        "c is left out",
+        f"d is admitted with key {key_id(canonical.from_text(KEYS[0]))}",
+    )
+    assert changes(after, roster(line("a", 3), line("b", 1), line("d", 0))) == (
+        "b is no longer revoked",
+        "d may serve",
+    )
+    assert changes(roster(line("a", 0)), roster(line("a", 0, may_serve=False))) == ("a may not serve",)

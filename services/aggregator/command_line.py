@@ -1,0 +1,71 @@
+"""What the commands share: their options, the database that they work on, and how they tell errors."""
+
+import json
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+
+from aggregator import main
+from aggregator.service.context import Context
+from aggregator.settings import Settings
+from aggregator.storage import migrate as schema
+from fgpr.errors import FgprError
+
+Database = Annotated[
+    str | None, typer.Option(help="sqlite:///PATH or postgresql://...; default FGPR_DATABASE, else sqlite:///fgpr.db")
+]
+Keys = Annotated[Path | None, typer.Option(help="Folder of private keys; default FGPR_KEYS, else ./keys")]
+Origin = Annotated[
+    str | None,
+    typer.Option(help="Public address, as clients reach it; default FGPR_ORIGIN, else http://127.0.0.1:8000"),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+
+def settings_for(database: str | None, keys: Path | None, origin: str | None = None) -> Settings:
+    """The settings of a command: its options, else the environment, else the defaults."""
+    given: dict[str, Any] = {"database": database, "keys": keys, "origin": origin}
+    return Settings(**{name: value for name, value in given.items() if value is not None})
+
+
+@contextmanager
+def context_for(database: str | None, keys: Path | None, origin: str | None = None) -> Iterator[Context]:
+    """A context on a database of this program's schema.
+
+    Raises:
+        LocalProtocolError: the database has another schema.
+    """
+    context = main.create_context(settings_for(database, keys, origin))
+    try:
+        schema.check_schema(context.database)
+        yield context
+    finally:
+        context.database.close()
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """Errors as one line that says what to do, and exit code 1."""
+    try:
+        yield
+    except ValidationError as error:
+        _fail("; ".join(str(fault["msg"]) for fault in error.errors()))
+    except (FgprError, OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        _fail(str(error))
+
+
+def _fail(reason: str) -> None:
+    typer.echo(f"fgpr-aggregator: {reason}", err=True)
+    raise typer.Exit(1)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON, for machines."""
+    write: Callable[[str], int] = sys.stdout.write
+    write(json.dumps(value, indent=2) + "\n")

@@ -1,0 +1,163 @@
+"""Rosters: signed here when a round opens, or elsewhere and brought in by the operator.
+
+Where the roster key is held elsewhere, a changed membership waits for its signature. Until then the last roster serves
+on: whoever enrolled since is not in it yet; whoever was revoked since is not counted, and its seat stays empty, which
+lowers neither c nor t.
+"""
+
+from aggregator.service import audit
+from aggregator.service.context import Context
+from aggregator.storage import clients, federations, log, rounds
+from aggregator.storage.engine import Connection
+from aggregator.storage.federations import FederationRow
+from fgpr import merkle
+from fgpr.auditlog import entries
+from fgpr.auditlog.entries import RosterSigned
+from fgpr.errors import CommitteeError, Conflict, UnknownResource, VerificationError
+from fgpr.message import Signed
+from fgpr.secagg.messages import LogPosition
+from fgpr.secagg.roster import NONCE_BYTES, Roster, RosterDraft, RosterEntry
+
+
+def roster(context: Context, federation: str, version: int | None = None) -> Signed[Roster]:
+    """A roster version, by default the newest.
+
+    Raises:
+        UnknownResource: there is none.
+    """
+    with context.database.read() as connection:
+        found = federations.read_roster(connection, federation, version)
+    if found is None:
+        raise UnknownResource(f"federation {federation} has no roster {'yet' if version is None else version}")
+    return found
+
+
+def serving(connection: Connection, name: str, *, keep: bool) -> Signed[Roster] | None:
+    """The roster that serves now; None before the first.
+
+    Args:
+        connection: a transaction.
+        name: the federation.
+        keep: the one of the last round, whatever was brought in since: its theta is carried, so its seats must stay.
+    """
+    last = rounds.read_last(connection, name) if keep else None
+    return federations.read_roster(connection, name, None if last is None else last.plan.message.roster_version)
+
+
+def current_roster(context: Context, connection: Connection, row: FederationRow, *, keep: bool) -> Signed[Roster]:
+    """The roster that the next round uses: a new version where the membership changed and the key is here.
+
+    Args:
+        context: this process.
+        connection: a writing transaction.
+        row: the federation.
+        keep: keep the present one, because its theta is carried and so must be its seats.
+
+    Raises:
+        CommitteeError: nobody was ever admitted, or nobody signed a roster yet.
+    """
+    name = row.settings.name
+    present = serving(connection, name, keep=keep)
+    if present is not None and (keep or row.roster_offline or not row.roster_stale):
+        return present
+    if row.roster_offline:
+        raise CommitteeError(
+            f"federation {name} has no signed roster yet: `fgpr-aggregator roster export`, have it signed, import it"
+        )
+    found = draft(connection, name)
+    # The nonce comes after the membership is read: nobody can choose members to steer the draws.
+    signed = Signed[Roster].make(context.keys.roster(name), found.with_nonce(context.random_bytes(NONCE_BYTES)))
+    _put_in_force(context, connection, signed, stale=False)
+    return signed
+
+
+def draft(connection: Connection, name: str) -> RosterDraft:
+    """The present membership as the next roster version, unsigned.
+
+    Raises:
+        CommitteeError: nobody was ever admitted.
+    """
+    newest, admitted = federations.read_roster(connection, name), clients.read_admitted(connection, name)
+    if not admitted:
+        raise CommitteeError(f"federation {name} has no clients; invite some")
+    return RosterDraft(
+        federation=name,
+        version=1 if newest is None else newest.message.version + 1,
+        clients=tuple(
+            RosterEntry(
+                client=client.client,
+                identity_key=client.identity_key,
+                may_serve=True,
+                revoked=client.revoked_at is not None,
+            )
+            for client in admitted
+        ),
+        # Read in the transaction that read the flags: no revocation can stand before it that they do not show.
+        checkpoint=audit.position(connection),
+    )
+
+
+def export(context: Context, name: str) -> RosterDraft:
+    """The next roster, for whoever holds its key.
+
+    Raises:
+        UnknownResource: there is no such federation.
+        CommitteeError: nobody was ever admitted.
+    """
+    with context.database.read() as connection:
+        federations.read(connection, name)
+        return draft(connection, name)
+
+
+def bring_in(context: Context, signed: Signed[Roster]) -> bool:
+    """Put a roster in force that was signed elsewhere; whether the membership has changed again since it was exported.
+
+    The same roster again changes nothing.
+
+    Raises:
+        UnknownResource: there is no such federation.
+        Conflict: it is not the version that comes next.
+        VerificationError: the roster key did not sign it, or it contradicts this log or the enrolments.
+    """
+    message = signed.message
+    name = message.federation
+    with context.database.write() as connection:
+        row = federations.read(connection, name, lock=True)
+        signed.verify(row.roster_key)
+        newest = federations.read_roster(connection, name)
+        if newest == signed:
+            return row.roster_stale
+        following = 1 if newest is None else newest.message.version + 1
+        if message.version != following:
+            raise Conflict(f"roster {message.version} of {name}: version {following} comes next; export it again")
+        _check_position(connection, message.checkpoint)
+        _check_members(connection, message)
+        stale = draft(connection, name).clients != message.clients
+        _put_in_force(context, connection, signed, stale=stale)
+    return stale
+
+
+def _put_in_force(context: Context, connection: Connection, signed: Signed[Roster], *, stale: bool) -> None:
+    name = signed.message.federation
+    federations.add_roster(connection, signed)
+    federations.mark_roster(connection, name, stale=stale)
+    audit.record(context, connection, [RosterSigned(federation=name, roster=signed)])
+
+
+def _check_position(connection: Connection, named: LogPosition) -> None:
+    size = log.read_head(connection)[0].size
+    if named.size > size or merkle.frontier(named.size, log.node_reader(connection)).root() != named.root:
+        raise VerificationError(f"its checkpoint of {named.size} leaves is not one of this log of {size}")
+
+
+def _check_members(connection: Connection, message: Roster) -> None:
+    keys = {client.client: client.identity_key for client in clients.read_admitted(connection, message.federation)}
+    for entry in message.clients:
+        if keys.get(entry.client) != entry.identity_key:
+            raise VerificationError(f"{entry.client} is not enrolled with the key that the roster names")
+    # Members look for revocations from the roster's checkpoint on: an earlier one must stand in the roster.
+    leaves = log.read_leaves(connection, 0, message.checkpoint.size)
+    revoked = {entries.revoked_by(leaf, message.federation) for leaf in leaves}
+    active = [client for client in message.active() if client in revoked]
+    if active:
+        raise VerificationError(f"{', '.join(active)}: revoked before its checkpoint, and not in the roster")

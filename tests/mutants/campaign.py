@@ -1,0 +1,166 @@
+"""The suite against mutants: each runs in a copy of the tree, and the part of the suite that it concerns turns red."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+from mutants.mutant import Mutant, mutants
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = Path("libs/fgpr/secagg")
+LONGEST = 300.0
+"""Seconds after which a run that has not ended counts as red: the mutant hangs."""
+
+TESTS: dict[str, tuple[str, ...]] = {
+    "contributor": ("tests/fgpr/secagg/test_contributor.py",),
+    "checked_plan": ("tests/fgpr/secagg/test_checked_plan_refusals.py", "tests/fgpr/secagg/test_checked_plan.py"),
+    "member": (
+        "tests/fgpr/secagg/test_member_refusals.py",
+        "tests/fgpr/secagg/test_member.py",
+        "tests/protocol/test_two_cohorts.py",
+    ),
+    "log_span": ("tests/fgpr/secagg/test_member_refusals.py", "tests/protocol/test_revocations.py"),
+    "void_proof": ("tests/fgpr/secagg/test_void_proof.py",),
+    "complaint": ("tests/fgpr/secagg/test_complaint.py",),
+    "opening": ("tests/fgpr/secagg/test_opening.py",),
+}
+"""The part of the suite that has to notice, for each module with checks."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the suite said to one mutant."""
+
+    mutant: Mutant
+    killed: bool
+
+
+class Tree:
+    """A copy of what the tests need, for one mutant at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        for part in ("libs", "tests"):
+            shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+        shutil.copy(ROOT / "pyproject.toml", folder)
+
+    def turns_red(self, module: str, source: str) -> bool:
+        """Whether the tests of this module fail with this source of it."""
+        path = self._folder / PACKAGE / f"{module}.py"
+        original = path.read_text(encoding="utf-8")
+        path.write_text(source, encoding="utf-8")
+        try:
+            return self._run(TESTS[module]) != 0
+        finally:
+            path.write_text(original, encoding="utf-8")
+
+    def _run(self, tests: Iterable[str]) -> int:
+        # No compiled files: a mutant of the same size and second would be taken for the one before.
+        environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join(str(self._folder / part) for part in ("libs", "tests")),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
+        try:
+            done = subprocess.run(
+                command, cwd=self._folder, env=environment, capture_output=True, timeout=LONGEST, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return 1
+        if done.returncode not in (0, 1, 2):
+            raise RuntimeError(f"pytest broke off with {done.returncode}: {done.stdout.decode()[-2000:]}")
+        return done.returncode
+
+
+class Memory:
+    """Verdicts of earlier runs, by what they depend on: a campaign that was broken off goes on where it was."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._known: dict[str, bool] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        self._sources = _digest(
+            part
+            for folder in ("libs/fgpr", "tests/support", "tests/fgpr/secagg", "tests/protocol")
+            for file in sorted((ROOT / folder).rglob("*.py"))
+            for part in (str(file.relative_to(ROOT)), file.read_text(encoding="utf-8"))
+        )
+
+    def key(self, mutant: Mutant) -> str:
+        """What a verdict depends on: all the code and tests, and the mutant."""
+        return _digest([self._sources, mutant.module, mutant.source, *TESTS[mutant.module]])
+
+    def recall(self, mutant: Mutant) -> bool | None:
+        """The verdict, where it is known."""
+        return self._known.get(self.key(mutant))
+
+    def note(self, mutant: Mutant, killed: bool) -> None:
+        """Write a verdict down."""
+        with self._lock:
+            self._known[self.key(mutant)] = killed
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._path.write_text(json.dumps(self._known, indent=1), encoding="utf-8")
+
+
+def all_mutants(modules: Iterable[str]) -> list[Mutant]:
+    """Every mutant of these modules."""
+    return [
+        mutant
+        for module in modules
+        for mutant in mutants(module, (ROOT / PACKAGE / f"{module}.py").read_text(encoding="utf-8"))
+    ]
+
+
+def run(
+    chosen: list[Mutant], memory: Memory, folder: Path, processes: int, on_verdict: Callable[[Verdict], None]
+) -> list[Verdict]:
+    """Try every mutant.
+
+    Raises:
+        RuntimeError: the suite is red without a mutant, or pytest broke off.
+    """
+    trees: SimpleQueue[Tree] = SimpleQueue()
+    for number in range(processes):
+        trees.put(Tree(folder / str(number)))
+
+    def judge(module: str, source: str) -> bool:
+        tree = trees.get()
+        try:
+            return tree.turns_red(module, source)
+        finally:
+            trees.put(tree)
+
+    def green(module: str) -> None:
+        if judge(module, (ROOT / PACKAGE / f"{module}.py").read_text(encoding="utf-8")):
+            raise RuntimeError(f"the tests of {module} are red without a mutant: {', '.join(TESTS[module])}")
+
+    def verdict(mutant: Mutant) -> Verdict:
+        known = memory.recall(mutant)
+        if known is None:
+            known = judge(mutant.module, mutant.source)
+            memory.note(mutant, known)
+        found = Verdict(mutant, known)
+        on_verdict(found)
+        return found
+
+    with ThreadPoolExecutor(processes) as pool:
+        if any(memory.recall(mutant) is None for mutant in chosen):
+            list(pool.map(green, dict.fromkeys(mutant.module for mutant in chosen)))
+        return list(pool.map(verdict, chosen))
+
+
+def _digest(parts: Iterable[str]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part.encode() + b"\0")
+    return digest.hexdigest()
