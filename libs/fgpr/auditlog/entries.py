@@ -156,7 +156,16 @@ def decode(raw: bytes) -> Leaf:
 
 
 def revoked_by(raw: bytes, federation: str) -> str | None:
-    """The client of `federation` that this leaf revokes or convicts, or None."""
+    """The client of `federation` that this leaf revokes or convicts, or None.
+
+    Leaves of other kinds are read no further than their kind: a member reads many, and the plans among them are long.
+
+    Raises:
+        EncodingError: not JSON, or a leaf of these kinds that does not have its form.
+    """
+    fields = canonical.parse(raw)
+    if not isinstance(fields, dict) or fields.get("kind") not in ("revoked", "convicted"):
+        return None
     leaf = decode(raw)
     if isinstance(leaf, Revoked | Convicted) and leaf.federation == federation:
         return leaf.client

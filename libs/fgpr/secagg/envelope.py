@@ -5,16 +5,13 @@ binds the box to its purpose, plan, sender and seat: a box copied to another pla
 """
 
 from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 
 from fgpr import canonical
 from fgpr.errors import CryptographicError
-from fgpr.secagg.suites import SUITES, HybridPrivateKey, HybridPublicKey, PrivateHalf, SuiteName, suite_of
+from fgpr.secagg.suites import SUITES, X25519_BYTES, HybridPrivateKey, HybridPublicKey, PrivateHalf, SuiteName, suite_of
 
 LABEL = "fgpr-v1/box"
-
-# X25519 clears the low bits, so that every scalar takes a point of low order to zero, which the library refuses.
-_ANY_SCALAR = bytes(32)
 
 _P = 2**255 - 19
 _LOW_ORDER = {
@@ -49,14 +46,17 @@ def check_key(opening_key: bytes, suite: SuiteName = "x25519") -> None:
     Raises:
         CryptographicError: not of the suite's form, or a point of low order.
     """
-    try:
-        if suite == "x25519":
-            point = X25519PublicKey.from_public_bytes(opening_key)
-        else:
-            point = HybridPublicKey(opening_key).x25519
-        X25519PrivateKey.from_private_bytes(_ANY_SCALAR).exchange(point)
-    except ValueError as error:
-        raise CryptographicError(f"nobody can seal for this opening key: {error}") from error
+    wanted = SUITES[suite].public_bytes
+    if len(opening_key) != wanted:
+        raise CryptographicError(f"nobody can seal for this opening key: {len(opening_key)} bytes, not {wanted}")
+    if suite != "x25519":
+        try:
+            HybridPublicKey(opening_key)
+        except ValueError as error:
+            raise CryptographicError(f"nobody can seal for this opening key: {error}") from error
+    # The highest bit is not part of the coordinate; in the hybrid, X25519's half comes last.
+    if int.from_bytes(opening_key[-X25519_BYTES:], "little") & _COORDINATE in _LOW_ORDER:
+        raise CryptographicError("nobody can seal for this opening key: a point of low order")
 
 
 def seal(plaintext: bytes, opening_key: bytes, info: bytes, suite: SuiteName = "x25519") -> bytes:

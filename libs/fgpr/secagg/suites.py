@@ -68,8 +68,10 @@ class HybridPublicKey:
         if len(raw) != MLKEM_PUBLIC + X25519_BYTES:
             raise ValueError(f"a hybrid public key has {MLKEM_PUBLIC + X25519_BYTES} bytes, not {len(raw)}")
         self._raw = raw
-        self.x25519 = X25519PublicKey.from_public_bytes(raw[MLKEM_PUBLIC:])
-        self.pair = hpke.MLKEM768X25519PublicKey(MLKEM768PublicKey.from_public_bytes(raw[:MLKEM_PUBLIC]), self.x25519)
+        self.pair = hpke.MLKEM768X25519PublicKey(
+            MLKEM768PublicKey.from_public_bytes(raw[:MLKEM_PUBLIC]),
+            X25519PublicKey.from_public_bytes(raw[MLKEM_PUBLIC:]),
+        )
 
     def public_bytes_raw(self) -> bytes:
         """The 1,216 bytes."""

@@ -7,7 +7,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fgpr.errors import FgprError, LocalProtocolError, RemoteProtocolError, SumRefused, VerificationError
+from fgpr.errors import EncodingError, FgprError, LocalProtocolError, RemoteProtocolError, SumRefused, VerificationError
 from fgpr.message import Signed
 from fgpr.secagg import opening
 from fgpr.secagg.contributor import FIELD, boxes_root, masked_digest
@@ -71,6 +71,12 @@ def test_no_bytes_may_be_sent_for_an_empty_seat() -> None:
     seats = (PLAN.seats[0].model_copy(update={"key": None}), *PLAN.seats[1:])
     plan = PLAN.model_copy(update={"seats": seats})
     with pytest.raises(RemoteProtocolError, match="the box of client-00 has 80 bytes, not 0"):
+        opening.check_contribution(plan, PLAN.digest(), ROSTER, SENT)
+
+
+def test_a_plan_whose_codec_names_nothing_takes_no_contribution() -> None:
+    plan = PLAN.model_copy(update={"codec": {}})
+    with pytest.raises(EncodingError, match=f"the codec of round {PLAN.round} names no numbers"):
         opening.check_contribution(plan, PLAN.digest(), ROSTER, SENT)
 
 
