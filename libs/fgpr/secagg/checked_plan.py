@@ -11,7 +11,7 @@
     another content, its checkpoint not beyond the plan's; while a theta is carried, roster and seats stay
 8.  committee and cohort numbers follow from gamma, seats and invited clients
 9.  gamma, seats, cohort, weight cap, suite are no weaker than the client's floors
-10. seats and invited clients are the ones that the roster's nonce draws
+10. seats and invited clients are the ones that the roster's nonce draws, with the caps of its earlier plans
 11. this client is invited (a member: it has a seat)
 12. every opening key is signed by its client and of the plan's suite, no serial falls, no key stands twice
 13. the audit log continues the last checkpoint that the client kept, and the plan's own
@@ -154,7 +154,7 @@ def check_plan(
     # (9)
     _check_floors(plan, codec, floors)
     # (10)
-    _check_draws(plan, members)
+    _check_draws(plan, members, history)
     # (11)
     _require(11, client in plan.invited or plan.seat_of(client) is not None, f"{client} is neither invited nor seated")
     # (12)
@@ -244,7 +244,12 @@ def _check_floors(plan: Plan, codec: Codec, floors: Floors) -> None:
     )
 
 
-def _check_draws(plan: Plan, members: Roster) -> None:
+def _check_draws(plan: Plan, members: Roster, history: History) -> None:
+    # Each cap is another draw from the same nonce: whoever may choose it can try until the draw suits.
+    caps = (plan.committee_cap, plan.invited_cap)
+    for past in history.rounds:
+        same = past.plan.roster_version != members.version or (past.plan.committee_cap, past.plan.invited_cap) == caps
+        _require(10, same, f"the caps are not those of round {past.plan.round}, which had the same roster")
     seats = committee.draw(members.servants(), plan.committee_cap, members.nonce, plan.theta_version, committee.SEAT)
     _require(10, tuple(seat.client for seat in plan.seats) == seats, "the seats are not the drawn ones")
     cap = plan.invited_cap or len(members.active())

@@ -87,6 +87,19 @@ def seats_changed_while_carried(made: Case) -> None:
     made.change(committee_cap=4, seats=made.plan.seats[:4])
 
 
+def other_committee_cap(made: Case) -> None:
+    made.change(round=2)
+    made.remember_round(contributed=False)
+    # Everybody is seated under either cap: the draw alone does not show it.
+    made.change(committee_cap=made.plan.committee_cap + 1)
+
+
+def other_invited_cap(made: Case) -> None:
+    made.change(round=2)
+    made.remember_round(contributed=False)
+    made.change(invited_cap=len(made.plan.invited))
+
+
 def forged_log(made: Case) -> None:
     made.remember(checkpoint=LogPosition(size=1, root=bytes(32)))
     made.log = dataclasses.replace(made.log, since_kept=made.federation.log.proof(1))
@@ -178,6 +191,8 @@ BREAKS: list[tuple[int, str, Break]] = [
     (10, "the seats", lambda made: made.change(seats=made.plan.seats[::-1])),
     (10, "the invited", plan_with(invited=tuple(f"client-0{number}" for number in (0, 1, 2, 3)))),
     (10, "the invited", plan_with(invited_cap=4)),
+    (10, "the caps are not those of round 1", other_committee_cap),
+    (10, "the caps are not those of round 1", other_invited_cap),
     (11, "sybil is neither invited nor seated", with_attribute(client="sybil")),
     (12, "does not hold", foreign_key),
     (12, "the key in client-01's seat is client-02's", renamed_key),
