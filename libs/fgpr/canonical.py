@@ -100,6 +100,9 @@ def _written(value: Any) -> str:
         return "[" + ",".join([_written(inner) for inner in value]) + "]"
     if kind is int and -(2**53) < value < 2**53:
         return str(value)
+    if kind is float and 1e-4 <= abs(value) < 1e15:
+        # Python and ECMAScript write the same shortest digits, and neither has an exponent here.
+        return repr(value).removesuffix(".0")
     try:
         number = rfc8785.dumps(value)
     except rfc8785.CanonicalizationError as error:

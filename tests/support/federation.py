@@ -50,7 +50,9 @@ class Federation:
         self.random_bytes = random.Random(seed).randbytes
         self.rules, self.spec = rules or AggregationRules(), spec
         self.service_key, self.roster_key = self._identity(), self._identity()
-        names = [f"client-{number:02d}" for number in range(size)]
+        # As many digits as the last one needs, so that the order of ids is that of the numbers.
+        digits = max(2, len(str(size - 1)))
+        names = [f"client-{number:0{digits}d}" for number in range(size)]
         self.clients = {
             name: Client(name, self._identity(), self.random_bytes, suite=self.rules.suite) for name in names
         }

@@ -160,8 +160,13 @@ def draw(names: Sequence[str], count: int, nonce: bytes, theta_version: int, lab
         raise CommitteeError(f"cannot draw {count} of {len(names)} clients; at least 1")
     if len(names) <= count:
         return tuple(sorted(names))
-    draw_of = {"nonce": canonical.to_text(nonce), "theta_version": theta_version % DRAWS}
-    ranked = sorted(names, key=lambda name: canonical.digest(label, draw_of | {"client": name}))
+    # The canonical JSON of client, nonce and theta_version, in which only the client differs: keys stand in order.
+    rest = canonical.encode({"nonce": canonical.to_text(nonce), "theta_version": theta_version % DRAWS})[1:]
+
+    def rank(name: str) -> bytes:
+        return canonical.digest_of_encoded(label, b'{"client":' + canonical.encode(name) + b"," + rest)
+
+    ranked = sorted(names, key=rank)
     return tuple(sorted(ranked[:count]))
 
 

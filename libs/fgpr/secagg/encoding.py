@@ -151,8 +151,7 @@ class Codec:
                 raise EncodingError(f"{name} is {value}; only finite numbers are encoded, nothing was sent")
             if not lower <= value <= upper:
                 saturated.append(name)
-            share = (Fraction(min(max(value, lower), upper)) - Fraction(lower)) / _width(lower, upper)
-            encoded.append(w * round(share * self.largest_value))
+            encoded.append(w * _level(min(max(value, lower), upper), lower, upper, self.largest_value))
         return Encoded(
             vector=np.array([*encoded, w], dtype=np.uint64),
             weight=w,
@@ -229,6 +228,15 @@ class Codec:
 
 def _width(lower: float, upper: float) -> Fraction:
     return Fraction(upper) - Fraction(lower)
+
+
+def _level(value: float, lower: float, upper: float, largest: int) -> int:
+    """round((value - lower) / (upper - lower) * largest), half to even, without a rounding before the last."""
+    (a, b), (c, d), (e, f) = value.as_integer_ratio(), lower.as_integer_ratio(), upper.as_integer_ratio()
+    # value - lower = (a d - c b) / (b d) and upper - lower = (e d - c f) / (f d)
+    above, below = (a * d - c * b) * f * largest, (e * d - c * f) * b
+    whole, rest = divmod(above, below)
+    return whole + (2 * rest > below or (2 * rest == below and whole % 2 == 1))
 
 
 def _whole(weight: SupportsIndex) -> int:

@@ -5,6 +5,7 @@ membership is fixed, so that nobody can choose members to steer the draws (docs/
 up to where in the audit log it is true: who was revoked later stands in the leaves after that.
 """
 
+from bisect import bisect_left
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
@@ -72,12 +73,13 @@ class RosterDraft(Message):
         Raises:
             VerificationError: the client is not in this roster, or revoked in it.
         """
-        for entry in self.clients:
-            if entry.client == client:
-                if entry.revoked:
-                    raise VerificationError(f"client {client} is revoked in roster version {self.version}")
-                return entry.identity_key
-        raise VerificationError(f"client {client} is not in roster version {self.version}")
+        # They stand in order: a plan of a thousand clients asks 140 times.
+        place = bisect_left(self.clients, client, key=lambda entry: entry.client)
+        if place == len(self.clients) or self.clients[place].client != client:
+            raise VerificationError(f"client {client} is not in roster version {self.version}")
+        if self.clients[place].revoked:
+            raise VerificationError(f"client {client} is revoked in roster version {self.version}")
+        return self.clients[place].identity_key
 
 
 class Roster(RosterDraft):

@@ -242,3 +242,24 @@ def test_json_that_is_no_codec_is_refused(change: dict[str, Any]) -> None:
 def test_json_of_another_form_is_refused(value: Any) -> None:
     with pytest.raises(EncodingError, match="exactly the fields"):
         Codec.from_json(value)
+
+
+@given(
+    st.floats(-1e6, 1e6),
+    st.floats(-1e6, 1e6),
+    st.floats(-1e6, 1e6),
+    st.integers(1, 44),
+)
+def test_a_level_is_the_rounded_exact_one(value: float, one: float, other: float, bits: int) -> None:
+    lower, upper = sorted((one, other))
+    if lower == upper:
+        return
+    value = min(max(value, lower), upper)
+    exact = (Fraction(value) - Fraction(lower)) / (Fraction(upper) - Fraction(lower)) * (2**bits - 1)
+    encoded = Codec(("x",), (lower,), (upper,), fraction_bits=bits).encode([value], 1)
+    assert int(encoded.vector[0]) == round(exact)
+
+
+def test_a_level_in_the_middle_goes_to_the_even_one() -> None:
+    codec = Codec(("x",), (0.0,), (3.0,), fraction_bits=2)
+    assert [int(codec.encode([x], 1).vector[0]) for x in (0.5, 1.5, 2.5)] == [0, 2, 2]

@@ -1,0 +1,77 @@
+"""`make bench-secagg`: what a round costs client, member and aggregator. Exit status 1 where a target is missed."""
+
+import argparse
+import importlib.util
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.targets import Line
+from benchmarks_secagg.a_round import LOST, NUMBERS
+from benchmarks_secagg.cost import KB, Cost, judge, measure
+
+REPORT = Path(__file__).resolve().parents[2] / "build" / "reports" / "bench-secagg.json"
+SIZES = (10, 60, 100, 300, 1000)
+QUICK = (10, 60)
+WIDTH = 150
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, write the report; 1 where a target is missed."""
+    parser = argparse.ArgumentParser(prog="make bench-secagg", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="ten and sixty clients only")
+    parser.add_argument("--report", type=Path, default=REPORT, help="where the JSON goes")
+    options = parser.parse_args(arguments)
+    console = Console(width=None if sys.stdout.isatty() else WIDTH)
+    if importlib.util.find_spec("flwr") is None:
+        console.print("Flower is not installed, so nothing is measured beside it")
+    lines: list[Line] = []
+    table = _table()
+    for clients in QUICK if options.quick else SIZES:
+        cost = measure(clients)
+        lines += judge(cost)
+        table.add_row(*_row(cost))
+    console.print(table)
+    options.report.parent.mkdir(parents=True, exist_ok=True)
+    options.report.write_text(json.dumps([line.to_json() for line in lines], indent=1) + "\n", encoding="utf-8")
+    judged = [line for line in lines if line.met is not None]
+    missed = [line for line in judged if not line.met]
+    for line in missed:
+        console.print(f"[red]missed[/red] {line.name}: {line.value:.3g} {line.unit}, target {line.target}")
+    console.print(f"{len(judged) - len(missed)} of {len(judged)} targets met; {options.report}")
+    return 1 if missed else 0
+
+
+def _table() -> Table:
+    table = Table(title=f"One round, L = {NUMBERS}, {LOST:.0%} of clients and members lost: CPU ms and kB")
+    times = ("client", "its JSON", "member", "its JSON", "aggregator", "its JSON", "a cohort")
+    for column in ("clients", "seats", *times, "upload kB", "opening kB", "plan kB", "cohort kB"):
+        table.add_column(column, justify="right")
+    return table
+
+
+def _row(cost: Cost) -> list[str]:
+    times = (
+        cost.client,
+        cost.client_json,
+        cost.member,
+        cost.member_json,
+        cost.aggregator,
+        cost.aggregator_json,
+        cost.view,
+    )
+    sizes = (cost.upload, cost.opening, cost.plan, cost.cohort)
+    return [
+        f"{cost.clients:,}",
+        f"{cost.seats}",
+        *(f"{time:,.1f}" for time in times),
+        *(f"{size / KB:,.1f}" for size in sizes),
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
