@@ -26,6 +26,7 @@ DIGEST_BYTES = 32
 # A string that nobody closed runs to the end: one look at each byte, whatever the input.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
+_CONSTANTS = {True: "true", False: "false", None: "null"}
 
 
 def encode(value: Any) -> bytes:
@@ -100,6 +101,8 @@ def _written(value: Any) -> str:
         return "[" + ",".join([_written(inner) for inner in value]) + "]"
     if kind is int and -(2**53) < value < 2**53:
         return str(value)
+    if kind is bool or value is None:
+        return _CONSTANTS[value]
     if kind is float and 1e-4 <= abs(value) < 1e15:
         # Python and ECMAScript write the same shortest digits, and neither has an exponent here.
         return repr(value).removesuffix(".0")

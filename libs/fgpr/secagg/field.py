@@ -81,6 +81,33 @@ class Field:
         weight = np.array(2**32 % self.modulus, dtype=np.uint64)
         return self.add(np.remainder(low, modulus), self.mul(np.remainder(high, modulus), weight))
 
+    def values_at(self, coefficients: Elements, points: Elements) -> Elements:
+        """Values of polynomials without a constant term, one a column.
+
+        Args:
+            coefficients: [t, L], the highest power first, the first power last.
+            points: [c], below 2^29.
+
+        Returns:
+            [c, L].
+        """
+        x = points[:, None]
+        values = np.zeros((points.size, coefficients.shape[1]), dtype=np.uint64)
+        if self.modulus != MERSENNE_61:
+            for row in coefficients:
+                values = self.mul(self.add(values, row), x)
+            return values
+        # Horner's rule, brought below the modulus only at the end. A value is at most 2^61, so that the sum is at most
+        # 2^62 and its part above 2^31, times x, at most 2^60; what is folded stays below 2^62.
+        for row in coefficients:
+            total = values + row
+            high = np.right_shift(total, _SHIFT_31) * x
+            low = np.bitwise_and(total, _LOW_31) * x
+            low += np.right_shift(high, _SHIFT_30)
+            low += np.left_shift(np.bitwise_and(high, _LOW_30), _SHIFT_31)
+            values = np.bitwise_and(low, np.uint64(MERSENNE_61)) + np.right_shift(low, _SHIFT_61)
+        return self._below_twice(values)
+
     def inverse(self, a: int) -> int:
         """1 / a for a Python integer.
 

@@ -56,11 +56,7 @@ def share(field: Field, values: Elements, threshold: int, seats: int, random_byt
             f"threshold {threshold} of {seats} seats: 1 <= threshold <= seats < {field.modulus} is needed"
         )
     coefficients = field.uniform((threshold - 1, values.size), random_bytes)
-    points = np.arange(1, seats + 1, dtype=np.uint64)[:, None]
-    shares = np.zeros((seats, values.size), dtype=np.uint64)
-    for row in coefficients:
-        shares = field.mul(field.add(shares, row), points)
-    return field.add(shares, values)
+    return field.add(field.values_at(coefficients, np.arange(1, seats + 1, dtype=np.uint64)), values)
 
 
 def interpolate(field: Field, points: Sequence[int], shares: Elements, threshold: int) -> Opened:

@@ -32,6 +32,23 @@ def test_arithmetic_at_the_edges_is_that_of_python_integers(modulus: int) -> Non
     assert field.neg(left[:, 0]).tolist() == [-a % modulus for a in values]
 
 
+@pytest.mark.parametrize("modulus", MODULI)
+@pytest.mark.parametrize("degree", [1, 2, 40])
+def test_values_of_polynomials_are_those_of_python_integers(modulus: int, degree: int) -> None:
+    field, random = FIELDS[modulus], np.random.default_rng(degree)
+    largest = [[modulus - 1] * 3] * degree
+    drawn = [[int(value) for value in random.integers(0, modulus, 3)] for _ in range(degree)]
+    points = [point for point in (1, 2, 3, 140, 2**29 - 1) if point < modulus]
+    for rows in (largest, drawn):
+        got = field.values_at(np.array(rows, dtype=np.uint64), np.array(points, dtype=np.uint64))
+        for line, point in zip(got.tolist(), points, strict=True):
+            powers = [pow(point, degree - place, modulus) for place in range(degree)]
+            assert line == [
+                sum(row[column] * power for row, power in zip(rows, powers, strict=True)) % modulus
+                for column in range(3)
+            ]
+
+
 @given(st.sampled_from(MODULI), st.data())
 def test_arithmetic_is_that_of_python_integers(modulus: int, data: st.DataObject) -> None:
     field = FIELDS[modulus]
