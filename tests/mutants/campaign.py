@@ -22,7 +22,11 @@ LONGEST = 300.0
 
 TESTS: dict[str, tuple[str, ...]] = {
     "contributor": ("tests/fgpr/secagg/test_contributor.py",),
-    "checked_plan": ("tests/fgpr/secagg/test_checked_plan_refusals.py", "tests/fgpr/secagg/test_checked_plan.py"),
+    "checked_plan": (
+        "tests/fgpr/secagg/test_checked_plan_refusals.py",
+        "tests/fgpr/secagg/test_checked_plan.py",
+        "tests/fgpr/secagg/test_suites.py",
+    ),
     "member": (
         "tests/fgpr/secagg/test_member_refusals.py",
         "tests/fgpr/secagg/test_member.py",
@@ -31,7 +35,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "log_span": ("tests/fgpr/secagg/test_member_refusals.py", "tests/protocol/test_revocations.py"),
     "void_proof": ("tests/fgpr/secagg/test_void_proof.py",),
     "complaint": ("tests/fgpr/secagg/test_complaint.py",),
-    "opening": ("tests/fgpr/secagg/test_opening.py",),
+    "opening": ("tests/fgpr/secagg/test_opening.py", "tests/fgpr/secagg/test_suites.py"),
 }
 """The part of the suite that has to notice, for each module with checks."""
 
