@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from aggregator.storage.tables import clients, nonces, opening_keys, tickets
@@ -172,6 +172,6 @@ _COLUMNS = (
 )
 
 
-def _client(connection: Connection, condition: object) -> ClientRow | None:
-    row = connection.execute(select(*_COLUMNS).where(condition)).one_or_none()  # type: ignore[arg-type]
+def _client(connection: Connection, condition: ColumnElement[bool]) -> ClientRow | None:
+    row = connection.execute(select(*_COLUMNS).where(condition)).one_or_none()
     return None if row is None else ClientRow(*row)

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from aggregator.storage.tables import contributions, openings, rounds
@@ -227,7 +228,7 @@ def count_published(connection: Connection, federation: str) -> int:
     return connection.execute(query).scalar_one()
 
 
-def _unsettled(query, federation: str):  # type: ignore[no-untyped-def]
+def _unsettled(query: Select[Any], federation: str) -> Select[Any]:
     # Each published or carried round begins a new prior; void proofs of older ones serve nobody.
     begun = (
         select(func.coalesce(func.max(rounds.c.number), 0))
@@ -240,7 +241,7 @@ def _unsettled(query, federation: str):  # type: ignore[no-untyped-def]
     return aborted.order_by(rounds.c.number.desc()).limit(MOST_UNSETTLED)
 
 
-def _contributions(federation: str, number: int):  # type: ignore[no-untyped-def]
+def _contributions(federation: str, number: int) -> Select[Any]:
     return select(
         contributions.c.client,
         contributions.c.body_digest,
@@ -250,7 +251,7 @@ def _contributions(federation: str, number: int):  # type: ignore[no-untyped-def
     ).where(contributions.c.federation == federation, contributions.c.round == number)
 
 
-def _contribution(row) -> ContributionRow:  # type: ignore[no-untyped-def]
+def _contribution(row: Row[Any]) -> ContributionRow:
     return ContributionRow(
         client=row.client,
         body_digest=row.body_digest,
@@ -260,7 +261,7 @@ def _contribution(row) -> ContributionRow:  # type: ignore[no-untyped-def]
     )
 
 
-def _round(row) -> RoundRow:  # type: ignore[no-untyped-def]
+def _round(row: Row[Any]) -> RoundRow:
     return RoundRow(
         federation=row.federation,
         number=row.number,
