@@ -20,9 +20,8 @@ from scipy.linalg.lapack import dpotrs
 from fgpr.errors import NumericalError
 from fgpr.gp.arrays import DOUBLE_BYTES, Array, inputs
 from fgpr.gp.cholesky import explain, factorise
-from fgpr.gp.covariance import Covariance
+from fgpr.gp.conditioned import Conditioned
 from fgpr.gp.kernels.kernel import Placed
-from fgpr.gp.observations import Observations
 from fgpr.gp.prediction import Method, Prediction, check_shares, noise_for
 
 DEFAULT_NEIGHBOURS = 256
@@ -32,53 +31,27 @@ _BLOCK_BYTES = 64_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NeighbourPosterior:
+class NeighbourPosterior(Conditioned):
     """A Gaussian process conditioned row by row where it is asked; made by `fgpr.gp.conditioning`.
 
     Attributes:
-        covariance: the kernel at the theta it was conditioned with.
-        observations: all rows.
         neighbours: k, how many rows each new input is conditioned on.
         jitter_limit: the largest jitter allowed, in units of the signal variance.
     """
 
-    covariance: Covariance
-    observations: Observations
     neighbours: int
     jitter_limit: float
-
-    @property
-    def rows(self) -> int:
-        """Number of rows that predictions draw on."""
-        return self.observations.count
-
-    @property
-    def prior_only(self) -> bool:
-        """True where there were no rows to learn from."""
-        return self.rows == 0
 
     @property
     def method(self) -> Method:
         """How it predicts."""
         return "prior only" if self.prior_only else "nearest neighbours"
 
-    @property
-    def signal_variance(self) -> float:
-        """Of the function, in squared units of the target."""
-        return self.covariance.signal_variance
-
-    @property
-    def noise_variance(self) -> float | None:
-        """Of a measurement, or None where each row had its own."""
-        return self.observations.noise_at_new_inputs
-
     def append(
         self, X: npt.ArrayLike, y: npt.ArrayLike, noise: float | npt.ArrayLike | None = None
     ) -> "NeighbourPosterior":
         """The posterior with more rows; arguments and errors are those of `Posterior.append`."""
-        model_noise = self.covariance.noise_variance if self.noise_variance is None else self.noise_variance
-        more = Observations.of(X, y, noise, self.covariance.features, model_noise)
-        rows = self.observations.joined(more)
+        rows = self.observations.joined(self.more_rows(X, y, noise))
         return NeighbourPosterior(self.covariance, rows, self.neighbours, self.jitter_limit)
 
     def predict(self, X: npt.ArrayLike, noise: float | npt.ArrayLike | None = None) -> Prediction:

@@ -14,6 +14,7 @@ from scipy.linalg.lapack import dpotrs
 from fgpr.errors import NumericalError
 from fgpr.gp.arrays import MEMORY_LIMIT, Array, check_memory, inputs
 from fgpr.gp.cholesky import JITTER_LIMIT, explain, factorise
+from fgpr.gp.conditioned import Conditioned
 from fgpr.gp.covariance import Covariance
 from fgpr.gp.kernels.kernel import Kernel, Placed
 from fgpr.gp.observations import Observations
@@ -24,12 +25,10 @@ _BLOCK = 2048
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Posterior:
+class Posterior(Conditioned):
     """A conditioned Gaussian process; made by `condition`.
 
     Attributes:
-        covariance: the kernel at the theta it was conditioned with.
-        observations: the rows it is conditioned on.
         blocks: how many rows came at a time: the first by `condition`, each further one by `append`.
         jitter: what had to be added to the diagonal, in units of the signal variance; 0 almost always.
         jitter_limit: the largest that was allowed.
@@ -39,8 +38,6 @@ class Posterior:
         solution: that matrix's inverse times the targets, shape (n,).
     """
 
-    covariance: Covariance
-    observations: Observations
     blocks: tuple[int, ...]
     jitter: float
     jitter_limit: float
@@ -51,29 +48,9 @@ class Posterior:
     _inputs: Placed
 
     @property
-    def rows(self) -> int:
-        """Number of rows it is conditioned on; with 0 it is the prior."""
-        return self.observations.count
-
-    @property
-    def prior_only(self) -> bool:
-        """True where there were no rows to learn from."""
-        return self.rows == 0
-
-    @property
     def method(self) -> Method:
         """How it predicts."""
         return "prior only" if self.prior_only else "exact"
-
-    @property
-    def signal_variance(self) -> float:
-        """Of the function, in squared units of the target."""
-        return self.covariance.signal_variance
-
-    @property
-    def noise_variance(self) -> float | None:
-        """Of a measurement, or None where each row had its own."""
-        return self.observations.noise_at_new_inputs
 
     def predict(self, X: npt.ArrayLike, noise: float | npt.ArrayLike | None = None) -> Prediction:
         """Mean and variances at new inputs.
@@ -144,8 +121,7 @@ class Posterior:
             DataError: as `condition`.
             NumericalError: as `condition`.
         """
-        model_noise = self.covariance.noise_variance if self.noise_variance is None else self.noise_variance
-        more = Observations.of(X, y, noise, self.covariance.features, model_noise)
+        more = self.more_rows(X, y, noise)
         if more.count == 0:
             return self
         if self.prior_only:
