@@ -70,7 +70,7 @@ def _run(problem: Problem, peers: PeerProcess | None, budget: float) -> tuple[Ti
 
 
 def _table(kernel: str, peers: PeerProcess | None) -> Table:
-    table = Table(title=f"{kernel}: one thread, medians of one interleaved run; x = times our time")
+    table = Table(title=f"{kernel}: one thread, least of one interleaved run; x = times our time")
     for column in ("rows x inputs", "step us", *_names(peers), f"step / {LAPACK}"):
         table.add_column(column, justify="right")
     for column in ("prediction ms", *_names(peers), "largest difference"):

@@ -76,6 +76,7 @@ class PlacedCompound:
                 correlation = self._correlations[number][place] if keep else np.empty_like(matrix)
                 factor.fill(correlation, self._weights[number][place] if keep else None)
                 diagonal(correlation)[:] = factor.diagonal
+                correlation[...] = symmetric(correlation)
                 product = correlation if product is None else product * correlation
             matrix += share * product
 

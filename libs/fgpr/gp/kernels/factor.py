@@ -34,8 +34,9 @@ class PlacedFactor(Protocol):
         """Correlations of the inputs with themselves, and what `gradient` will need.
 
         Args:
-            correlation: gets c(z_i, z_j); shape (n, n), Fortran order. The diagonal is left to the caller.
-            weight: gets what `gradient` needs; the same shape and order, or None.
+            correlation: gets c(z_i, z_j) for i > j; shape (n, n), Fortran order. The diagonal is left to the caller,
+                and above it may be anything afterwards.
+            weight: gets what `gradient` needs, below the diagonal and on it; the same shape and order, or None.
         """
 
     def cross(self, other: Any) -> Array:
@@ -62,7 +63,7 @@ def filled(factor: PlacedFactor, rows: int) -> tuple[Array, Array]:
     correlation, weight = (np.empty((rows, rows), order="F") for _ in range(2))
     factor.fill(correlation, weight)
     diagonal(correlation)[:] = factor.diagonal
-    return correlation, weight
+    return symmetric(correlation), symmetric(weight)
 
 
 def symmetric(lower: Array) -> Array:

@@ -58,7 +58,10 @@ class Placed(Protocol):
         """
 
     def fill(self, matrix: Array, weight: Array | None) -> None:
-        """C into `matrix`, and into `weight` what `gradient` will need; both of shape (n, n), Fortran order."""
+        """The lower triangle of C into `matrix`, and into `weight` what `gradient` will need.
+
+        Both are of shape (n, n), in Fortran order; above the diagonal may be anything afterwards.
+        """
 
     def cross(self, other: Any) -> Array:
         """C between these inputs and those of `other`, the same kernel with the same centre; shape (n, m)."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from fgpr.gp.arrays import Array
 from fgpr.gp.kernels.factor import filled
+from fgpr.gp.kernels.panels import WORTH_IT, buffer_for, panels
 from fgpr.gp.kernels.scaled_inputs import ScaledInputs
 
 
@@ -71,8 +72,20 @@ class PlacedRadial:
 
     def fill(self, correlation: Array, weight: Array | None) -> None:
         """See the protocol."""
-        self._inputs.squared_distances(self._profile.factor, correlation)
-        self._profile.correlate(correlation, weight)
+        rows = self._inputs.rows
+        if rows < WORTH_IT:
+            self._inputs.squared_distances(self._profile.factor, correlation)
+            self._profile.correlate(correlation, weight)
+            return
+        squares, slopes = buffer_for(rows), None if weight is None else buffer_for(rows)
+        for panel in panels(rows):
+            part = panel.within(squares)
+            slope = None if slopes is None else panel.within(slopes)
+            self._inputs.squared_distances_in(panel, self._profile.factor, part)
+            self._profile.correlate(part, slope)
+            panel.of(correlation)[...] = part
+            if weight is not None:
+                panel.of(weight)[...] = slope
 
     def cross(self, other: "PlacedRadial") -> Array:
         """See the protocol."""
@@ -82,7 +95,12 @@ class PlacedRadial:
 
     def gradient(self, product: Array, weight: Array) -> Array:
         """See the protocol."""
-        np.multiply(product, weight, out=product)
+        if self._inputs.rows < WORTH_IT:
+            np.multiply(product, weight, out=product)
+        else:
+            for panel in panels(self._inputs.rows):
+                part = panel.of(product)
+                np.multiply(part, panel.of(weight), out=part)
         return self._inputs.weighted_spread(product)
 
     def derivatives(self) -> Iterator[Array]:

@@ -15,6 +15,7 @@ from fgpr.errors import NumericalError
 from fgpr.gp.arrays import Array
 from fgpr.gp.kernels.pairs import LIMIT as PAIRS_LIMIT
 from fgpr.gp.kernels.pairs import Pairs
+from fgpr.gp.kernels.panels import Panel
 
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 
@@ -106,6 +107,16 @@ class ScaledInputs:
             out *= factor
         else:
             dgemm(factor, self._left, self._right, trans_b=1, c=out, overwrite_c=1)
+
+    def squared_distances_in(self, panel: Panel, factor: float, out: Array) -> None:
+        """Factor times |z_i - z_j|^2 of one panel into `out`, of the panel's shape, contiguous in Fortran order."""
+        self._lay()
+        if self._exact:
+            cdist(self._scaled[panel.start : panel.stop], self._scaled[panel.start :], "sqeuclidean", out=out.T)
+            out *= factor
+        else:
+            left, right = self._left[panel.start :], self._right[panel.start : panel.stop]
+            dgemm(factor, left, right, trans_b=1, c=out, overwrite_c=1)
 
     def squared_distances_to(self, other: "ScaledInputs", factor: float) -> Array:
         """Factor times the squared distances between these rows and those of `other`, of shape (n, m).
