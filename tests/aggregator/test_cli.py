@@ -135,6 +135,7 @@ def test_what_cannot_be_done_is_one_line(cli: Cli, arguments: tuple[str, ...], r
         (TOML.replace("300.0", "-1.0").encode(), "not below"),
         ((TOML + "\n[aggregation]\ngamma = 1.5\n").encode(), "gamma"),
         ((TOML + "\n[aggregation]\nunknown = 1\n").encode(), "unknown"),
+        ((TOML + '\n[aggregation]\ndraw = "weights"\ninvited_cap = 9\n').encode(), "set weighting to 'uniform'"),
         ((TOML + "\n[aggregation]\nwhen = 2031-03-09\n").encode(), ""),
     ],
 )

@@ -163,6 +163,7 @@ BREAKS: list[tuple[int, str, Break]] = [
     (5, "not finite", prior_with(vector=np.array([0.0, np.nan, 0.0]))),
     (5, "not finite", prior_with(vector=np.array([0.0, 0.0, np.inf]))),
     (5, "outside the codec's bounds", prior_with(vector=np.array([0.0, -50.0, 0.0]))),
+    (5, "outside the codec's bounds", prior_with(vector=np.array([0.0, 50.0, 0.0]))),
     (5, "has 2 numbers", prior_with(vector=np.zeros(2))),
     (5, "has 3 numbers", prior_with(vector=np.zeros((3, 1)))),
     (5, "exactly the fields", codec_with(colour="blue")),
