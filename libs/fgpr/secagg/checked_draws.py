@@ -8,13 +8,14 @@ from fgpr.secagg.planning import draw_invited
 from fgpr.secagg.roster import Roster
 
 
-def check_declared(plan: Plan, members: Roster, cap: int) -> None:
+def check_declared(plan: Plan, members: Roster, cap: int, history: History) -> None:
     """Check that every client by whose weight is drawn declared it, within the cap.
 
     Args:
         plan: the plan.
         members: its roster.
         cap: the codec's weight cap.
+        history: what the client remembers.
 
     Raises:
         PlanRefused: check 7.
@@ -22,13 +23,17 @@ def check_declared(plan: Plan, members: Roster, cap: int) -> None:
     if plan.draw == "heads":
         return
     try:
-        members.verify_declared()
+        # A signature for each client of the federation: once for each roster is enough.
+        if not any(
+            past.plan.roster_digest == plan.roster_digest and past.plan.draw == "weights" for past in history.rounds
+        ):
+            members.verify_declared()
         weights = members.weights()
     except FgprError as error:
         raise PlanRefused(7, str(error)) from error
-    heaviest = max(weights, key=lambda client: weights[client], default="")
-    if heaviest and weights[heaviest] > cap:
-        raise PlanRefused(7, f"{heaviest} declared weight {weights[heaviest]}, above the cap {cap}")
+    for client, weight in weights.items():
+        if weight > cap:
+            raise PlanRefused(7, f"{client} declared weight {weight}, above the cap {cap}")
 
 
 def check_draws(plan: Plan, members: Roster, history: History) -> None:

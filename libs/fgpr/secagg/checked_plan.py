@@ -151,7 +151,7 @@ def check_plan(
         codec.check_capacity(len(plan.invited))
     # (7)
     members = _check_roster(plan, roster, anchors, history)
-    check_declared(plan, members, codec.weight_cap)
+    check_declared(plan, members, codec.weight_cap, history)
     # (8)
     numbers = _check_numbers(plan, members)
     # (9)

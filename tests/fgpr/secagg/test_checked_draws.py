@@ -14,14 +14,14 @@ from fgpr.secagg.planning import AggregationRules
 from fgpr.secagg.roster import RosterEntry
 from support.plan_case import Case, case
 
-RULES = AggregationRules(draw="weights", weighting="uniform", invited_cap=8)
+RULES = AggregationRules(draw="weights", weighting="uniform", invited_cap=8, weight_cap=120)
 STRANGER = Ed25519PrivateKey.from_private_bytes(bytes([9]) * 32)
 
 Break = Callable[[Case], None]
 
 
 def drawn() -> Case:
-    """An honest plan for 12 clients that declared 10, 20, ..., 120, of which 8 are drawn."""
+    """An honest plan for 12 clients that declared 10, 20, ..., 120, of which 8 are drawn; the cap is 120."""
     made = case(12, RULES)
     # Whoever checks need not be invited: a seat will do.
     assert len(made.plan.invited) == 8
@@ -93,7 +93,7 @@ BREAKS: list[tuple[int, str, Break]] = [
     (7, "the weight beside client-00 is client-11's", weight_of_another),
     (7, "is client-03's of bridges", with_weight("client-03", federation="bridges")),
     (7, "client-03 declared no weight", no_weight),
-    (7, "client-03 declared weight 65536, above the cap 65535", with_weight("client-03", weight=65_536)),
+    (7, "client-03 declared weight 121, above the cap 120", with_weight("client-03", weight=121)),
     (8, "leaves fewer than 2 honest", low_cohort),
     (10, "the invited clients are not the drawn ones", drawn_by_heads),
     (10, "the invited clients are not the drawn ones", another_invited),
@@ -115,6 +115,38 @@ def test_each_lie_is_refused_by_its_check(check: int, reason: str, apply: Break)
     with pytest.raises(PlanRefused, match=reason) as refused:
         made.check()
     assert refused.value.check == check
+
+
+def test_the_same_roster_draws_anew_for_each_theta_in_the_same_way() -> None:
+    made = drawn()
+    made.change(round=2)
+    made.remember_round(contributed=False)
+    made.check()
+
+
+def test_another_roster_may_have_other_caps_and_another_kind_of_draw() -> None:
+    made = drawn()
+    made.change(round=2)
+    made.remember_round(contributed=False, roster_version=7, draw="heads", invited_cap=3, committee_cap=9)
+    made.change_roster(version=8)
+    made.check()
+
+
+@pytest.mark.parametrize("fields", [{"draw": "heads"}, {"roster_version": 7, "roster_digest": bytes(32)}])
+def test_only_a_roster_by_which_was_drawn_before_is_not_verified_again(fields: dict[str, Any]) -> None:
+    made = drawn()
+    with_weight("client-00", STRANGER, weight=120)(made)
+    made.change(round=2)
+    made.remember_round(contributed=False, **fields)
+    with pytest.raises(PlanRefused, match="does not hold"):
+        made.check()
+    # And where it was, each plan's cap is still looked at.
+    made = drawn()
+    made.change(round=2)
+    made.remember_round(contributed=False)
+    made.change(codec=made.plan.codec | {"weight_cap": 119})
+    with pytest.raises(PlanRefused, match="above the cap 119"):
+        made.check()
 
 
 def test_where_heads_are_drawn_nobody_looks_for_weights() -> None:
