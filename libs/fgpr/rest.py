@@ -10,6 +10,7 @@ from pydantic import Field
 
 from fgpr.federated.publication import PriorRecord
 from fgpr.message import Bytes, Count, Digest, Message, Name, PublicKey, Signed, Timestamp
+from fgpr.secagg.declared_weight import DeclaredWeight
 from fgpr.secagg.messages import Cohort, OpeningKey, Plan
 from fgpr.secagg.stages import Stage
 from fgpr.ticket import SECRET_BYTES, Role
@@ -22,6 +23,7 @@ class EnrolmentRequest(Message):
         secret: the ticket's secret.
         identity_key: the party's public key.
         opening_key: its first opening key; None for a reader.
+        declared: the weight that it declares, where the ticket asks for one.
     """
 
     federation: Name
@@ -29,6 +31,7 @@ class EnrolmentRequest(Message):
     secret: Annotated[Bytes, Field(min_length=SECRET_BYTES, max_length=SECRET_BYTES, repr=False)]
     identity_key: PublicKey
     opening_key: Signed[OpeningKey] | None
+    declared: Signed[DeclaredWeight] | None
 
 
 class EnrolmentReceipt(Message):

@@ -12,7 +12,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 
 from fgpr.errors import EncodingError
-from fgpr.message import Bytes, Message, Name, PublicKey, Timestamp
+from fgpr.message import Bytes, Count, Message, Name, PublicKey, Timestamp
+from fgpr.secagg.declared_weight import LARGEST
 from fgpr.secagg.suites import SuiteName
 
 PREFIX = "fgpr1."
@@ -34,6 +35,8 @@ class Ticket(Message):
         service_key: signs plans, cohorts, priors and checkpoints, 32 bytes.
         roster_key: signs rosters, 32 bytes.
         suite: of the opening keys in this federation.
+        weight_cap: the most rows that a client may declare, where the federation draws clients by the rows that they
+            declare; None where it asks for no number.
     """
 
     origin: Annotated[str, Field(pattern=r"\Ahttps?://[^\s?#]+\z", max_length=2048)]
@@ -45,6 +48,7 @@ class Ticket(Message):
     service_key: PublicKey
     roster_key: PublicKey
     suite: SuiteName
+    weight_cap: Annotated[Count, Field(ge=1, le=LARGEST)] | None
 
     def to_text(self) -> str:
         """The one line that is handed over: `fgpr1.` and base64url of the canonical JSON."""

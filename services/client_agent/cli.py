@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from client_agent import enrolment, identity, intake, membership, predict, published_prior
+from client_agent import declaration, enrolment, identity, intake, membership, predict, published_prior
 from client_agent.events import Event, Kind, one_line
 from client_agent.local_data import Columns
 from client_agent.participate import participate
@@ -61,16 +61,31 @@ def enrol(
         typer.Option("--ticket", help="The ticket itself, @FILE, or - for standard input (others may see the first)."),
     ],
     home: Home = _DEFAULT_HOME,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="Your rows, which are counted where the federation draws clients by their number."),
+    ] = None,
+    unit: Unit = None,
 ) -> None:
     """Take up a ticket and become a member.
 
     Makes the keys of this client in its home. If the answer gets lost, the same command asks for it again.
+
+    Some federations draw clients in proportion to their rows. The number of yours, up to a cap, is then declared: it
+    stands in the roster and in the audit log for good, where everybody can read it. Others are told nothing of it.
     """
     with _told():
-        receipt = enrolment.enrol(home, _ticket(ticket))
+        taken = _ticket(ticket)
+        rows = None
+        if data is not None and taken.weight_cap is not None:
+            rows = len(next(iter(intake.read_columns(data, unit).values())))
+        receipt = enrolment.enrol(home, taken, rows=rows)
         _say(
             f"enrolled as {receipt.client}, a {receipt.role} of {receipt.federation}; keep {home} safe and to yourself"
         )
+        declared = declaration.load(home)
+        if declared is not None:
+            _say(f"declared {declared.message.weight} rows: everybody can read this in the roster and the audit log")
         # The own key's, not the receipt's: whoever signs the roster compares it with what its owner says.
         _say(f"key id {signatures.key_id(signatures.public_bytes(identity.load(home)))}")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from client_agent import identity, keyfile, lock, membership, opening_keys
+from client_agent import declaration, identity, keyfile, lock, membership, opening_keys
 from client_agent.api import Api
 from client_agent.federation_client import Connection, FederationClient
 from client_agent.membership import Membership
@@ -23,14 +23,20 @@ Connect = Callable[[str, str, Ed25519PrivateKey], Connection]
 """From origin, federation and identity key to a connection."""
 
 
-def enrol(home: Path, ticket: Ticket, connect: Connect = Api) -> EnrolmentReceipt:
+def enrol(home: Path, ticket: Ticket, connect: Connect = Api, rows: int | None = None) -> EnrolmentReceipt:
     """Take up a ticket with a new identity in `home`.
 
     The keys are on disk before the aggregator hears of them: where the answer was lost, the same ticket in the same
     home gets it again.
 
+    Args:
+        home: folder of the new client.
+        ticket: what the operator handed over.
+        connect: the way to the aggregator.
+        rows: the client's number of rows; declared where the ticket asks for it, and only there.
+
     Raises:
-        LocalProtocolError: the home is enrolled already, or an agent uses it.
+        LocalProtocolError: the home is enrolled already, or an agent uses it; or the ticket asks for rows.
         RequestError: the aggregator refuses the ticket.
         RemoteProtocolError: the receipt is another party's.
         CryptographicError: a key cannot be written or read.
@@ -49,6 +55,7 @@ def enrol(home: Path, ticket: Ticket, connect: Connect = Api) -> EnrolmentReceip
             secret=ticket.secret,
             identity_key=signatures.public_bytes(key),
             opening_key=None if ticket.role == "reader" else _first_opening_key(home, ticket, key),
+            declared=declaration.make(home, ticket, rows, key),
         )
         connection = connect(ticket.origin, ticket.federation, key)
         try:

@@ -135,6 +135,7 @@ def test_what_cannot_be_done_is_one_line(cli: Cli, arguments: tuple[str, ...], r
         (TOML.replace("300.0", "-1.0").encode(), "not below"),
         ((TOML + "\n[aggregation]\ngamma = 1.5\n").encode(), "gamma"),
         ((TOML + "\n[aggregation]\nunknown = 1\n").encode(), "unknown"),
+        ((TOML + '\n[aggregation]\ndraw = "weights"\ninvited_cap = 9\n').encode(), "set weighting to 'uniform'"),
         ((TOML + "\n[aggregation]\nwhen = 2031-03-09\n").encode(), ""),
     ],
 )
@@ -212,7 +213,7 @@ def test_four_processes_that_migrate_an_empty_database_at_once(empty: Cli) -> No
     settings = Settings(database=empty.options[1])
     database = Database(settings.database)
     with database.read() as connection:
-        assert connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalars().all() == ["0003"]
+        assert connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalars().all() == ["0004"]
         assert connection.exec_driver_sql("SELECT id, size FROM log_head").all() == [(1, 0)]
     database.close()
     assert [path.name for path in (empty.folder / "keys").iterdir()] == ["service.pem"]

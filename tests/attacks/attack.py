@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attacks.scene import Scene, http, in_memory
+from fgpr.secagg.planning import AggregationRules
 
 CHANNELS = ("memory", "HTTP")
 
@@ -37,17 +38,25 @@ class Attack:
         return self.plays[channel](folder)
 
 
-def on_client(row: str, name: str, expected: str, play: Callable[[Scene], str], over_http: str = "") -> Attack:
+def on_client(
+    row: str,
+    name: str,
+    expected: str,
+    play: Callable[[Scene], str],
+    over_http: str = "",
+    rules: AggregationRules | None = None,
+) -> Attack:
     """A malicious aggregator against a client: the library's checks in memory, the real agent over HTTP.
 
-    `over_http` where the agent stops it in another way than the checks would.
+    `over_http` where the agent stops it in another way than the checks would; `rules` of the federation, if not the
+    default ones.
     """
 
     def memory(_: Path) -> str:
-        return play(in_memory())
+        return play(in_memory(rules))
 
     def network(folder: Path) -> str:
-        with http(folder) as scene:
+        with http(folder, rules) as scene:
             return play(scene)
 
     return Attack(

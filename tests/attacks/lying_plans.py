@@ -34,7 +34,7 @@ def _old_opening_key(scene: Scene) -> str:
 def _sybil(scene: Scene) -> str:
     scene.plan()
     state, federation = scene.federation.now, scene.federation
-    line = RosterEntry(client="sybil", identity_key=bytes(32), may_serve=True, revoked=False)
+    line = RosterEntry(client="sybil", identity_key=bytes(32), may_serve=True, revoked=False, declared=None)
     roster = state.roster.message.model_copy(update={"clients": (*state.roster.message.clients, line)})
     state.roster = Signed[Roster].make(federation.service_key, roster)
     scene.lie(roster_digest=roster.digest())

@@ -16,6 +16,7 @@ from fgpr.federated.publication import PriorRecord
 from fgpr.message import Signed
 from fgpr.rest import PriorView
 from fgpr.secagg.messages import Cohort, Contribution, Plan
+from fgpr.secagg.planning import AggregationRules
 from fgpr.secagg.stages import Stage
 from support import agent_home
 from support.agent_home import AgentHome
@@ -141,8 +142,8 @@ class OverHttp:
 class Scene:
     """A federation in memory under a malicious aggregator, and whoever it turns to."""
 
-    def __init__(self, make: Callable[[Federation, str], Victim]) -> None:
-        self.federation = Federation(CLIENTS)
+    def __init__(self, make: Callable[[Federation, str], Victim], rules: AggregationRules | None = None) -> None:
+        self.federation = Federation(CLIENTS, rules)
         self._make = make
         self._victims: dict[str, Victim] = {}
 
@@ -167,9 +168,9 @@ class Scene:
         self.federation.now.plan = self.federation.signed(self.now.model_copy(update=fields))
 
     def contribute(self, but: Iterable[str] = ()) -> None:
-        """Everybody contributes."""
+        """Everybody who is invited contributes."""
         assert self.victim().contribute() == "contributed"
-        for name in self.federation.names:
+        for name in self.now.invited:
             if name != ME and name not in but:
                 self.federation.contribute(name, THETA, 10)
 
@@ -193,14 +194,16 @@ class Scene:
         self.federation.finish()
 
 
-def in_memory() -> Scene:
+def in_memory(rules: AggregationRules | None = None) -> Scene:
     """A scene without a network."""
-    return Scene(InMemory)
+    return Scene(InMemory, rules)
 
 
 @contextmanager
-def http(folder: Path) -> Iterator[Scene]:
+def http(folder: Path, rules: AggregationRules | None = None) -> Iterator[Scene]:
     """A scene with real agents and a real socket."""
     numbers = itertools.count()
     with lying_server() as server:
-        yield Scene(lambda federation, name: OverHttp(federation, name, folder / f"{name}-{next(numbers)}", server))
+        yield Scene(
+            lambda federation, name: OverHttp(federation, name, folder / f"{name}-{next(numbers)}", server), rules
+        )

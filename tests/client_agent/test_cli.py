@@ -64,6 +64,7 @@ def ticket(federation):
         service_key=federation.anchors.service_key,
         roster_key=federation.anchors.roster_key,
         suite="x25519",
+        weight_cap=None,
     )
 
 

@@ -55,9 +55,16 @@ VIEW = RoundView(
 )
 BODIES: list[Message] = [
     EnrolmentRequest(
-        federation="engines", client="a", secret=SECRET, identity_key=bytes(32), opening_key=MADE.keys["client-00"]
+        federation="engines",
+        client="a",
+        secret=SECRET,
+        identity_key=bytes(32),
+        opening_key=MADE.keys["client-00"],
+        declared=None,
     ),
-    EnrolmentRequest(federation="engines", client="a", secret=SECRET, identity_key=bytes(32), opening_key=None),
+    EnrolmentRequest(
+        federation="engines", client="a", secret=SECRET, identity_key=bytes(32), opening_key=None, declared=None
+    ),
     EnrolmentReceipt(federation="engines", client="a", role="client", key_id="x", round=0, prior_version=0),
     Receipt(federation="engines", round=1, client="a", body=bytes(32), counted=True),
     ABORTED,

@@ -19,6 +19,7 @@ TICKET = Ticket(
     service_key=bytes(32),
     roster_key=bytes([1]) * 32,
     suite="x25519",
+    weight_cap=None,
 )
 
 

@@ -25,8 +25,17 @@ TESTS: dict[str, tuple[str, ...]] = {
     "checked_plan": (
         "tests/fgpr/secagg/test_checked_plan_refusals.py",
         "tests/fgpr/secagg/test_checked_plan.py",
+        "tests/fgpr/secagg/test_checked_draws.py",
         "tests/fgpr/secagg/test_suites.py",
     ),
+    "checked_draws": (
+        "tests/fgpr/secagg/test_checked_draws.py",
+        "tests/fgpr/secagg/test_checked_plan_refusals.py",
+    ),
+    "declared_weight": ("tests/fgpr/secagg/test_declared_weight.py",),
+    "weighted_draw": ("tests/fgpr/secagg/test_weighted_draw.py", "tests/fgpr/secagg/test_weighted_corrupt.py"),
+    "weighting": ("tests/fgpr/secagg/test_weighting.py",),
+    "roster": ("tests/fgpr/secagg/test_roster.py",),
     "member": (
         "tests/fgpr/secagg/test_member_refusals.py",
         "tests/fgpr/secagg/test_member.py",

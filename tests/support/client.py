@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from fgpr import signatures
 from fgpr.message import Signed
+from fgpr.secagg.declared_weight import DeclaredWeight
 from fgpr.secagg.history import Floors, History, PastRound, Revocations
 from fgpr.secagg.member import Member
 from fgpr.secagg.messages import Cohort, LogPosition, OpeningKey, Plan
@@ -65,6 +66,11 @@ class Client:
         return Client(
             self.name, self.identity_key, self.random_bytes, list(self.journal), keys, self.floors, self.suite
         )
+
+    def declare(self, weight: int) -> Signed[DeclaredWeight]:
+        """A declared weight under its identity key."""
+        declared = DeclaredWeight(federation=NAME, client=self.name, weight=weight)
+        return Signed[DeclaredWeight].make(self.identity_key, declared)
 
     def public_key(self) -> bytes:
         """Public half of the identity key."""

@@ -43,10 +43,18 @@ class Federation:
         size: K; the clients are client-00, client-01 and so on.
         rules: of secure aggregation.
         spec: the model; theta has three numbers by default.
+        weights: what the clients declare where the rules draw by weight, by id; by default 10, 20, 30 and so on.
         seed: of every random byte except those that HPKE draws itself.
     """
 
-    def __init__(self, size: int, rules: AggregationRules | None = None, spec: ModelSpec = SPEC, seed: int = 1) -> None:
+    def __init__(
+        self,
+        size: int,
+        rules: AggregationRules | None = None,
+        spec: ModelSpec = SPEC,
+        seed: int = 1,
+        weights: Mapping[str, int] | None = None,
+    ) -> None:
         self.random_bytes = random.Random(seed).randbytes
         self.rules, self.spec = rules or AggregationRules(), spec
         self.service_key, self.roster_key = self._identity(), self._identity()
@@ -56,6 +64,7 @@ class Federation:
         self.clients = {
             name: Client(name, self._identity(), self.random_bytes, suite=self.rules.suite) for name in names
         }
+        self.weights = weights or {name: 10 * place for place, name in enumerate(names, start=1)}
         self.keys = {name: client.new_key() for name, client in self.clients.items()}
         self.anchors = Anchors(
             NAME, signatures.public_bytes(self.service_key), signatures.public_bytes(self.roster_key)
@@ -88,7 +97,13 @@ class Federation:
     def new_roster(self, version: int) -> Signed[Roster]:
         """A roster version with a fresh nonce."""
         lines = tuple(
-            RosterEntry(client=name, identity_key=client.public_key(), may_serve=True, revoked=name in self.revoked)
+            RosterEntry(
+                client=name,
+                identity_key=client.public_key(),
+                may_serve=True,
+                revoked=name in self.revoked,
+                declared=client.declare(self.weights[name]) if self.rules.draw == "weights" else None,
+            )
             for name, client in self.clients.items()
         )
         nonce, checkpoint = self.random_bytes(32), self.log.position()

@@ -29,6 +29,7 @@ from fgpr.rest import (
 from fgpr.secagg.checked_plan import Anchors, CheckedPlan, LogView, NamedPrior, check_plan, recall
 from fgpr.secagg.complaint import complain
 from fgpr.secagg.contributor import boxes_root, contribute, masked_digest
+from fgpr.secagg.declared_weight import DeclaredWeight
 from fgpr.secagg.log_span import LogSpan, span_start
 from fgpr.secagg.member import open_cohort
 from fgpr.secagg.messages import Cohort, CohortView, Contribution, Header, LogPosition, OpeningKey, Plan
@@ -73,6 +74,7 @@ class Party:
         transport: Recorded,
         clock: Callable[[], datetime],
         random_bytes: Callable[[int], bytes],
+        rows: int = 10,
     ) -> None:
         self.ticket, self.transport, self.name = ticket, transport, ticket.client
         self.random_bytes = random_bytes
@@ -85,6 +87,7 @@ class Party:
         # Rounds are played in one federation only; others have members all the same.
         key = self.client.new_key().message.model_copy(update={"federation": ticket.federation})
         self.first_key = Signed[OpeningKey].make(self.client.identity_key, key)
+        self.rows = rows
         self.encoded: list[np.ndarray] = []
 
     def api_as(self, key: Ed25519PrivateKey, clock: Callable[[], datetime]) -> Api:
@@ -102,7 +105,13 @@ class Party:
             secret=self.ticket.secret,
             identity_key=self.client.public_key(),
             opening_key=self.first_key if self.ticket.role == "client" else None,
+            declared=None if self.ticket.weight_cap is None else self.declared(self.rows),
         )
+
+    def declared(self, weight: int, **changes: Any) -> Signed[DeclaredWeight]:
+        """A declared weight under its own key."""
+        named = {"federation": self.ticket.federation, "client": self.name} | changes
+        return Signed[DeclaredWeight].make(self.client.identity_key, DeclaredWeight(weight=weight, **named))
 
     def enrol(self) -> EnrolmentReceipt:
         """Take up the ticket."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from fgpr import canonical
 from fgpr.federated.publication import PriorRecord
-from fgpr.message import Message, Signed
+from fgpr.message import Signed
 from fgpr.secagg import envelope
 from fgpr.secagg.complaint import complain
 from fgpr.secagg.contributor import FIELD
@@ -30,6 +30,8 @@ from fgpr.secagg.roster import RosterDraft
 from fgpr.secagg.stages import Event
 from fgpr.secagg.suites import SuiteName
 from support.federation import Federation
+from vectors import weighted_draws
+from vectors.line import entry
 
 FOLDER = Path(__file__).resolve().parent / "protocol"
 VALUES = {
@@ -97,17 +99,8 @@ def vectors(kept: list[dict[str, Any]]) -> Vectors:
     """
     boxes = Boxes({(line["info"], line["opening_key"], line["plaintext"]): line["box"] for line in kept})
     with boxes.instead_of_sealing():
-        made = _messages() | {"hybrid": _hybrid()}
+        made = _messages() | {"hybrid": _hybrid(), "weighted": weighted_draws.vectors()}
     return made | {"boxes": boxes.used}
-
-
-def entry(message: Message) -> dict[str, Any]:
-    """A message, and what another implementation has to make of it."""
-    encoded = message.encode()
-    told: dict[str, Any] = {"type": type(message).__name__, "value": message.to_json(), "bytes": len(encoded)}
-    if message.label:
-        told |= {"label": message.label, "digest": message.digest().hex()}
-    return told
 
 
 def text(content: object) -> str:

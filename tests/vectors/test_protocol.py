@@ -1,17 +1,18 @@
 """The protocol's vectors are what this code makes, and an implementation can check itself against them."""
 
+import decimal
 import hashlib
 import json
 from typing import Any
 
 import numpy as np
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from fgpr import canonical
 from fgpr.federated.publication import PriorRecord
 from fgpr.message import Message
-from fgpr.secagg import envelope, messages, roster, shamir
+from fgpr.secagg import declared_weight, envelope, messages, roster, shamir
 from fgpr.secagg.contributor import FIELD
 from fgpr.secagg.encoding import Codec
 from fgpr.secagg.suites import private_half
@@ -22,7 +23,7 @@ ENTRIES = ("roster", "plan", "contribution", "cohort", "cohort_view", "opening",
 
 
 def entries(stem: str) -> list[dict[str, Any]]:
-    return list(STORED[stem]["messages"] if stem == "hybrid" else STORED[stem])
+    return list(STORED[stem]["messages"] if stem in ("hybrid", "weighted") else STORED[stem])
 
 
 def signer(value: dict[str, Any], kind: str) -> bytes:
@@ -64,7 +65,7 @@ def test_every_box_opens_to_its_plaintext_with_the_key_that_is_given() -> None:
     assert halves.keys() >= {line["opening_key"] for line in STORED["boxes"]}
 
 
-@pytest.mark.parametrize("stem", [*ENTRIES, "hybrid"])
+@pytest.mark.parametrize("stem", [*ENTRIES, "hybrid", "weighted"])
 def test_digests_and_signatures_follow_from_the_json_alone(stem: str) -> None:
     # RFC 8785 for what JSON without floats is: sorted keys, no spaces. Nothing of the messages' code is used.
     for line in entries(stem):
@@ -72,7 +73,7 @@ def test_digests_and_signatures_follow_from_the_json_alone(stem: str) -> None:
         assert len(encoded) == line["bytes"]
         if "label" in line:
             assert hashlib.sha256(line["label"].encode() + b"\0" + encoded).hexdigest() == line["digest"]
-    if stem == "hybrid":
+    if stem in ("hybrid", "weighted"):
         return
     labels = {line["type"]: line["label"] for line in entries(stem) if "label" in line}
     for line in entries(stem):
@@ -132,12 +133,38 @@ def test_the_opened_sum_is_that_of_the_encoded_vectors() -> None:
     assert averaged["theta"] == STORED["sum"]["average"]
 
 
+def test_weighted_draws_follow_from_hashes_and_weights_alone() -> None:
+    value = next(line["value"] for line in STORED["weighted"]["messages"] if line["type"] == "Signed[Roster]")
+    weights = {line["client"]: line["declared"]["message"]["weight"] for line in value["message"]["clients"]}
+    for line in STORED["weighted"]["draws"]:
+        with decimal.localcontext(decimal.Context(prec=60, rounding=decimal.ROUND_HALF_EVEN)):
+            ranks = {
+                name: -(decimal.Decimal(2 * int(hashed, 16) + 1) / 2**257).ln() / weights[name]
+                for name, hashed in line["hashes"].items()
+            }
+        assert {name: str(rank) for name, rank in ranks.items()} == line["ranks"]
+        assert sorted(sorted(ranks, key=lambda name: (ranks[name], name))[:4]) == line["drawn"]
+        body = {"nonce": value["message"]["nonce"], "theta_version": line["theta_version"] % 1024}
+        for name, hashed in line["hashes"].items():
+            hashed_bytes = b"fgpr-v1/invited\0" + canonical.encode(body | {"client": name})
+            assert hashlib.sha256(hashed_bytes).hexdigest() == hashed
+    assert STORED["weighted"]["draws"][0]["drawn"] == STORED["weighted"]["draws"][2]["drawn"]
+
+
+def test_each_declaration_is_signed_by_the_identity_key_beside_it() -> None:
+    value = next(line["value"] for line in STORED["weighted"]["messages"] if line["type"] == "Signed[Roster]")
+    for line in value["message"]["clients"]:
+        key = Ed25519PublicKey.from_public_bytes(canonical.from_text(line["identity_key"]))
+        signed = b"fgpr-v1/declared-weight\0" + canonical.encode(line["declared"]["message"])
+        key.verify(canonical.from_text(line["declared"]["signature"]), signed)
+
+
 def test_every_message_of_the_protocol_has_its_vector() -> None:
     known = {
         value.__name__
-        for module in (messages, roster)
+        for module in (messages, roster, declared_weight)
         for value in vars(module).values()
         if isinstance(value, type) and issubclass(value, Message) and value.__module__ == module.__name__
     }
-    there = {line["type"] for stem in ENTRIES for line in entries(stem)}
+    there = {line["type"] for stem in (*ENTRIES, "weighted") for line in entries(stem)}
     assert there >= known | {PriorRecord.__name__}

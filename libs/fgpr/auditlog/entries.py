@@ -12,18 +12,24 @@ from fgpr import canonical
 from fgpr.errors import EncodingError
 from fgpr.federated.publication import PriorRecord
 from fgpr.message import Count, Digest, Message, Name, PublicKey, Signed, describe
+from fgpr.secagg.declared_weight import DeclaredWeight
 from fgpr.secagg.messages import Cohort, Complaint, Plan
 from fgpr.secagg.roster import Roster
 
 
 class Enrolled(Message):
-    """A party took up its ticket."""
+    """A party took up its ticket.
+
+    Attributes:
+        declared: the weight that it declared, where the federation draws by weight.
+    """
 
     kind: Literal["enrolled"] = "enrolled"
     federation: Name
     client: Name
     role: Literal["client", "reader"]
     identity_key: PublicKey
+    declared: Signed[DeclaredWeight] | None
 
 
 class Revoked(Message):

@@ -14,6 +14,7 @@ from fgpr.errors import VerificationError
 from fgpr.federated.publication import PriorRecord, verify_recomputed
 from fgpr.message import Message, Signed
 from fgpr.secagg.complaint import check_complaint, convicted
+from fgpr.secagg.declared_weight import DeclaredWeight
 from fgpr.secagg.messages import Cohort, Complaint, LogPosition, Plan
 from fgpr.secagg.roster import Roster
 
@@ -35,6 +36,7 @@ class Trail:
         priors: priors by version, each with the index of its leaf.
         settings: SHA-256 of each federation's settings, where the log has it.
         enrolled: identity keys by client.
+        declared: declared weights by client, of those that declared one.
         roles: "client" or "reader", by client.
         revoked: clients that were revoked or convicted.
         complaints: by round and member.
@@ -48,6 +50,7 @@ class Trail:
     priors: dict[tuple[str, int], tuple[Signed[PriorRecord], int]] = field(default_factory=dict)
     settings: dict[str, bytes] = field(default_factory=dict)
     enrolled: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    declared: dict[tuple[str, str], Signed[DeclaredWeight]] = field(default_factory=dict)
     roles: dict[tuple[str, str], str] = field(default_factory=dict)
     revoked: set[tuple[str, str]] = field(default_factory=set)
     complaints: dict[tuple[str, int, str], Signed[Complaint]] = field(default_factory=dict)
@@ -87,6 +90,8 @@ def _follow(trail: Trail, index: int, leaf: entries.Leaf, service_key: bytes, ro
         case entries.Enrolled():
             _add(trail.enrolled, (name, leaf.client), leaf.identity_key, index)
             trail.roles[name, leaf.client] = leaf.role
+            if leaf.declared is not None:
+                trail.declared[name, leaf.client] = leaf.declared
         case entries.Revoked():
             trail.revoked.add((name, leaf.client))
         case entries.ComplaintFiled(complaint=complaint):
@@ -96,6 +101,7 @@ def _follow(trail: Trail, index: int, leaf: entries.Leaf, service_key: bytes, ro
             trail.revoked.add((name, leaf.client))
         case entries.RosterSigned(roster=roster):
             _check(index, roster, name, roster_keys.get(name, b""))
+            _check_declared(trail, index, roster.message)
             _add(trail.rosters, (name, roster.message.version), roster, index)
         case entries.RoundPlanned(plan=plan):
             _check(index, plan, name, service_key)
@@ -169,6 +175,14 @@ def _check(index: int, signed: Signed[D], federation: str, key: bytes) -> None:
     _require(getattr(signed.message, "federation", None) == federation, index, "the document is another federation's")
     _require(len(key) > 0, index, f"no key is known for federation {federation}")
     signed.verify(key)
+
+
+def _check_declared(trail: Trail, index: int, roster: Roster) -> None:
+    roster.verify_declared()
+    for entry in roster.clients:
+        party = roster.federation, entry.client
+        kept = party not in trail.enrolled or trail.declared.get(party) == entry.declared
+        _require(kept, index, f"{entry.client} declared another weight when it enrolled")
 
 
 def _add(documents: dict[K, V], key: K, document: V, index: int) -> None:

@@ -156,7 +156,7 @@ class _Round:
 
 def _line(member: Member) -> RosterEntry:
     identity = signatures.public_bytes(member.identity_key)
-    return RosterEntry(client=member.client, identity_key=identity, may_serve=True, revoked=False)
+    return RosterEntry(client=member.client, identity_key=identity, may_serve=True, revoked=False, declared=None)
 
 
 def _opening_key(member: Member, serial: int, private: X25519PrivateKey) -> Signed[OpeningKey]:

@@ -8,10 +8,12 @@
 5.  the prior is the named one, finite and inside the codec's bounds
 6.  the sums of all invited clients fit the field
 7.  the roster is the named one, signed by the roster key, its version not below the last one seen and never with
-    another content, its checkpoint not beyond the plan's; while a theta is carried, roster and seats stay
-8.  committee and cohort numbers follow from gamma, seats and invited clients
+    another content, its checkpoint not beyond the plan's; while a theta is carried, roster and seats stay; where
+    clients are drawn by weight, each signed the weight beside it, which is within the cap
+8.  committee and cohort numbers follow from gamma, seats and invited clients, K from declared weights where those draw
 9.  gamma, seats, cohort, weight cap, suite are no weaker than the client's floors
-10. seats and invited clients are the ones that the roster's nonce draws, with the caps of its earlier plans
+10. seats and invited clients are the ones that the roster's nonce draws, the latter in proportion to declared weights
+    where the plan says so, with the caps and the kind of draw of its earlier plans
 11. this client is invited (a member: it has a seat)
 12. every opening key is signed by its client and of the plan's suite, no serial falls, no key stands twice
 13. the audit log continues the last checkpoint that the client kept, and the plan's own
@@ -29,7 +31,7 @@ import numpy as np
 from fgpr import merkle
 from fgpr.errors import FgprError, OwnerConsentRequired, PlanRefused
 from fgpr.message import Signed
-from fgpr.secagg import committee
+from fgpr.secagg.checked_draws import check_declared, check_draws
 from fgpr.secagg.committee import Committee
 from fgpr.secagg.encoding import Codec
 from fgpr.secagg.history import Floors, History, PastRound
@@ -149,12 +151,13 @@ def check_plan(
         codec.check_capacity(len(plan.invited))
     # (7)
     members = _check_roster(plan, roster, anchors, history)
+    check_declared(plan, members, codec.weight_cap, history)
     # (8)
     numbers = _check_numbers(plan, members)
     # (9)
     _check_floors(plan, codec, floors)
     # (10)
-    _check_draws(plan, members, history)
+    check_draws(plan, members, history)
     # (11)
     _require(11, client in plan.invited or plan.seat_of(client) is not None, f"{client} is neither invited nor seated")
     # (12)
@@ -242,19 +245,6 @@ def _check_floors(plan: Plan, codec: Codec, floors: Floors) -> None:
         ORDER.index(plan.suite) >= ORDER.index(floors.suite),
         f"suite {plan.suite} is weaker than this client's {floors.suite}",
     )
-
-
-def _check_draws(plan: Plan, members: Roster, history: History) -> None:
-    # Each cap is another draw from the same nonce: whoever may choose it can try until the draw suits.
-    caps = (plan.committee_cap, plan.invited_cap)
-    for past in history.rounds:
-        same = past.plan.roster_version != members.version or (past.plan.committee_cap, past.plan.invited_cap) == caps
-        _require(10, same, f"the caps are not those of round {past.plan.round}, which had the same roster")
-    seats = committee.draw(members.servants(), plan.committee_cap, members.nonce, plan.theta_version, committee.SEAT)
-    _require(10, tuple(seat.client for seat in plan.seats) == seats, "the seats are not the drawn ones")
-    cap = plan.invited_cap or len(members.active())
-    invited = committee.draw(members.active(), cap, members.nonce, plan.theta_version, committee.INVITED)
-    _require(10, plan.invited == invited, "the invited clients are not the drawn ones")
 
 
 def _check_opening_keys(plan: Plan, members: Roster, history: History) -> None:

@@ -8,7 +8,7 @@ gamma and delta are floats in a plan; they count as the decimals that are writte
 100 clients is 29 on every machine.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -61,6 +61,7 @@ def size(
     gamma: float,
     delta: float,
     min_cohort: int | None = None,
+    corrupt_invited: int | None = None,
 ) -> Committee:
     """The numbers of a round.
 
@@ -72,15 +73,16 @@ def size(
         gamma: assumed share of corrupt clients, in 0..1.
         delta: share of the seats that the round must be able to miss, in 0..1.
         min_cohort: fewest contributions to open; None is K + 2.
+        corrupt_invited: K where the invited are drawn by weight; None counts heads.
 
     Raises:
         CommitteeError: the committee could miss fewer than floor(delta * c) members, a cohort could have fewer than
             two honest clients, nobody could fill it, or the numbers make no sense.
     """
     x = max_corrupt(seats, servants, gamma)
-    k = max_corrupt(invited, admitted, gamma)
+    k = max_corrupt(invited, admitted, gamma) if corrupt_invited is None else corrupt_invited
     t = threshold(seats, x)
-    missable, wanted = seats - t, floor(_exact("delta", delta) * seats)
+    missable, wanted = seats - t, floor(exact_share("delta", delta) * seats)
     if missable < wanted:
         raise CommitteeError(
             f"{seats} seats of {servants} with {x} corrupt have threshold {t} and can miss {missable} members; delta "
@@ -160,20 +162,40 @@ def draw(names: Sequence[str], count: int, nonce: bytes, theta_version: int, lab
         raise CommitteeError(f"cannot draw {count} of {len(names)} clients; at least 1")
     if len(names) <= count:
         return tuple(sorted(names))
+    ranked = sorted(names, key=hashing(nonce, theta_version, label))
+    return tuple(sorted(ranked[:count]))
+
+
+def hashing(nonce: bytes, theta_version: int, label: str) -> Callable[[str], bytes]:
+    """From a client to the hash by which it is drawn, H(nonce, theta_version mod 1024, client), 32 bytes."""
     # The canonical JSON of client, nonce and theta_version, in which only the client differs: keys stand in order.
     rest = canonical.encode({"nonce": canonical.to_text(nonce), "theta_version": theta_version % DRAWS})[1:]
 
-    def rank(name: str) -> bytes:
+    def hashed(name: str) -> bytes:
         return canonical.digest_of_encoded(label, b'{"client":' + canonical.encode(name) + b"," + rest)
 
-    ranked = sorted(names, key=rank)
-    return tuple(sorted(ranked[:count]))
+    return hashed
+
+
+def exact_share(name: str, share: float) -> Fraction:
+    """A share of a plan as the decimal that is written there.
+
+    Raises:
+        CommitteeError: it is outside 0..1.
+    """
+    try:
+        exact = Fraction(str(share))
+    except ValueError as error:
+        raise CommitteeError(f"{name} is {share}; a number from 0 to below 1 is needed") from error
+    if not 0 <= exact < 1:
+        raise CommitteeError(f"{name} is {share}; a number from 0 to below 1 is needed")
+    return exact
 
 
 def _corrupt(count: int, population: int, gamma: float) -> int:
     if not 1 <= count <= population:
         raise CommitteeError(f"{count} of {population} clients: at least 1 and at most all are needed")
-    return max(1, floor(_exact("gamma", gamma) * population))
+    return max(1, floor(exact_share("gamma", gamma) * population))
 
 
 def _ways(count: int, population: int, corrupt: int) -> Iterator[tuple[int, int]]:
@@ -186,13 +208,3 @@ def _ways(count: int, population: int, corrupt: int) -> Iterator[tuple[int, int]
         ways = ways * number * (population - corrupt - count + number)
         number -= 1
         ways //= (corrupt - number) * (count - number)
-
-
-def _exact(name: str, share: float) -> Fraction:
-    try:
-        exact = Fraction(str(share))
-    except ValueError as error:
-        raise CommitteeError(f"{name} is {share}; a number from 0 to below 1 is needed") from error
-    if not 0 <= exact < 1:
-        raise CommitteeError(f"{name} is {share}; a number from 0 to below 1 is needed")
-    return exact

@@ -10,6 +10,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from fgpr.errors import EncodingError
 from fgpr.message import Bytes, Count, Digest, Message, Name, Signed, Timestamp
+from fgpr.secagg.declared_weight import Draw, check_draw
 from fgpr.secagg.suites import SUITES, SuiteName
 from fgpr.secagg.weighting import Weighting, check_unit
 
@@ -165,6 +166,7 @@ class Plan(Message):
     min_cohort: Positive
     invited: tuple[Name, ...]
     invited_cap: Positive | None
+    draw: Draw
     roster_version: Positive
     roster_digest: Digest
     seats: tuple[Seat, ...]
@@ -181,9 +183,10 @@ class Plan(Message):
     void: tuple[VoidProof, ...]
 
     @model_validator(mode="after")
-    def _unit_belongs(self) -> Self:
+    def _rules_belong_together(self) -> Self:
         try:
             check_unit(self.weighting, self.weight_unit)
+            check_draw(self.draw, self.weighting, self.invited_cap)
         except EncodingError as error:
             raise ValueError(str(error)) from error
         return self

@@ -7,8 +7,9 @@ from pydantic import Field, model_validator
 
 from fgpr.errors import CommitteeError, EncodingError
 from fgpr.message import Message, Signed
-from fgpr.secagg import committee
+from fgpr.secagg import committee, weighted_draw
 from fgpr.secagg.committee import Committee
+from fgpr.secagg.declared_weight import Draw, check_draw
 from fgpr.secagg.encoding import Codec
 from fgpr.secagg.messages import LogPosition, OpeningKey, Plan, Positive, Seat, VoidProof
 from fgpr.secagg.roster import Roster
@@ -25,6 +26,8 @@ class AggregationRules(Message):
         committee_cap: most seats.
         invited_cap: most invited clients; None invites all.
         min_cohort: fewest contributions to open; None is K + 2 of each plan.
+        draw: "heads" draws the invited alike, "weights" in proportion to the weights that they declared; the latter
+            only with uniform weighting and a cap.
         weighting: "exact" counts observations, "classes" does so in powers of two, "uniform" counts clients.
         weight_unit: observations that are worth a weight of 1; only with "classes".
         suite: of the boxes (`fgpr.secagg.suites`).
@@ -35,6 +38,7 @@ class AggregationRules(Message):
     committee_cap: Annotated[Positive, Field(ge=3)] = 140
     invited_cap: Positive | None = None
     min_cohort: Positive | None = None
+    draw: Draw = "heads"
     weighting: Weighting = "exact"
     weight_unit: Positive | None = None
     suite: SuiteName = "x25519"
@@ -43,9 +47,10 @@ class AggregationRules(Message):
     weight_cap: Positive = 65_535
 
     @model_validator(mode="after")
-    def _unit_belongs(self) -> Self:
+    def _belong_together(self) -> Self:
         try:
             check_unit(self.weighting, self.weight_unit)
+            check_draw(self.draw, self.weighting, self.invited_cap)
         except EncodingError as error:
             raise ValueError(str(error)) from error
         return self
@@ -91,17 +96,14 @@ def plan_round(
 
     Raises:
         CommitteeError: too few clients for a safe committee, fewer keys than openings that it takes, or the rules
-            refuse the numbers.
+            refuse the numbers; or clients are drawn by weight and one declared none.
         CapacityError: the sums of so many clients do not fit the field.
     """
-    servants, admitted = roster.servants(), roster.active()
-    seats = committee.draw(servants, rules.committee_cap, roster.nonce, theta_version, committee.SEAT)
-    invited = committee.draw(
-        admitted, rules.invited_cap or len(admitted), roster.nonce, theta_version, committee.INVITED
-    )
+    seats = committee.draw(roster.servants(), rules.committee_cap, roster.nonce, theta_version, committee.SEAT)
     if not seats:
         raise CommitteeError("nobody in the roster may serve on a committee")
-    numbers = _numbers(roster, len(seats), len(invited), rules.gamma, rules.delta, rules.min_cohort)
+    invited = draw_invited(roster, rules.draw, rules.invited_cap, theta_version)
+    numbers = _numbers(roster, rules.draw, len(seats), len(invited), rules.gamma, rules.delta, rules.min_cohort)
     usable = sum(client in keys for client in seats)
     if usable < numbers.threshold:
         raise CommitteeError(
@@ -123,6 +125,7 @@ def plan_round(
         min_cohort=numbers.min_cohort,
         invited=invited,
         invited_cap=rules.invited_cap,
+        draw=rules.draw,
         roster_version=roster.version,
         roster_digest=roster.digest(),
         seats=tuple(Seat(client=client, key=keys.get(client)) for client in seats),
@@ -139,16 +142,32 @@ def plan_round(
     )
 
 
+def draw_invited(roster: Roster, draw: Draw, cap: int | None, theta_version: int) -> tuple[str, ...]:
+    """The invited clients of a round, in order.
+
+    Raises:
+        CommitteeError: clients are drawn by weight and one declared none.
+    """
+    admitted = roster.active()
+    count = cap or len(admitted)
+    if draw == "weights":
+        return weighted_draw.draw(roster.weights(), count, roster.nonce, theta_version, committee.INVITED)
+    return committee.draw(admitted, count, roster.nonce, theta_version, committee.INVITED)
+
+
 def committee_of(plan: Plan, roster: Roster) -> Committee:
     """The committee's numbers of a plan, recomputed from the roster.
 
     Raises:
-        CommitteeError: the plan's numbers are not safe.
+        CommitteeError: the plan's numbers are not safe, or clients are drawn by weight and one declared none.
     """
-    return _numbers(roster, len(plan.seats), len(plan.invited), plan.gamma, plan.delta, plan.min_cohort)
+    return _numbers(roster, plan.draw, len(plan.seats), len(plan.invited), plan.gamma, plan.delta, plan.min_cohort)
 
 
-def _numbers(roster: Roster, seats: int, invited: int, gamma: float, delta: float, min_cohort: int | None) -> Committee:
+def _numbers(
+    roster: Roster, draw: Draw, seats: int, invited: int, gamma: float, delta: float, min_cohort: int | None
+) -> Committee:
+    by_weight = draw == "weights"
     return committee.size(
         seats=seats,
         servants=len(roster.servants()),
@@ -157,4 +176,7 @@ def _numbers(roster: Roster, seats: int, invited: int, gamma: float, delta: floa
         gamma=gamma,
         delta=delta,
         min_cohort=min_cohort,
+        corrupt_invited=(
+            weighted_draw.max_corrupt(invited, tuple(roster.weights().values()), gamma) if by_weight else None
+        ),
     )

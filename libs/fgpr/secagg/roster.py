@@ -10,8 +10,9 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from fgpr.errors import VerificationError
-from fgpr.message import Bytes, Count, Message, Name, PublicKey
+from fgpr.errors import CommitteeError, VerificationError
+from fgpr.message import Bytes, Count, Message, Name, PublicKey, Signed
+from fgpr.secagg.declared_weight import DeclaredWeight
 from fgpr.secagg.messages import LogPosition
 from fgpr.signatures import key_id
 
@@ -19,12 +20,22 @@ NONCE_BYTES = 32
 
 
 class RosterEntry(Message):
-    """One client of a roster."""
+    """One client of a roster.
+
+    Attributes:
+        declared: its declared weight, where the federation draws by weight.
+    """
 
     client: Name
     identity_key: PublicKey
     may_serve: bool
     revoked: bool
+    declared: Signed[DeclaredWeight] | None
+
+    def told(self) -> str:
+        """Key and declared weight, for people."""
+        weight = "" if self.declared is None else f", weight {self.declared.message.weight}"
+        return f"{key_id(self.identity_key)}{weight}"
 
 
 class RosterDraft(Message):
@@ -67,6 +78,40 @@ class RosterDraft(Message):
         """Clients that may hold a seat, in order."""
         return tuple(entry.client for entry in self.clients if entry.may_serve and not entry.revoked)
 
+    def weights(self) -> dict[str, int]:
+        """The declared weight of each client that is not revoked, in order.
+
+        Raises:
+            CommitteeError: one of them declared none.
+        """
+        silent = [entry.client for entry in self.clients if entry.declared is None and not entry.revoked]
+        if silent:
+            raise CommitteeError(
+                f"{', '.join(silent[:3])} declared no weight in roster version {self.version}, by which clients are "
+                "to be drawn"
+            )
+        return {
+            entry.client: entry.declared.message.weight
+            for entry in self.clients
+            if entry.declared is not None and not entry.revoked
+        }
+
+    def verify_declared(self) -> None:
+        """Check that each declared weight is its client's own.
+
+        Raises:
+            VerificationError: one is of another client or federation, or not signed by the client.
+        """
+        for entry in self.clients:
+            if entry.declared is None:
+                continue
+            declared = entry.declared.message
+            if (declared.federation, declared.client) != (self.federation, entry.client):
+                raise VerificationError(
+                    f"the weight beside {entry.client} is {declared.client}'s of {declared.federation}"
+                )
+            entry.declared.verify(entry.identity_key)
+
     def identity_key(self, client: str) -> bytes:
         """The public identity key of an admitted client, 32 bytes.
 
@@ -104,9 +149,11 @@ def changes(before: RosterDraft | None, after: RosterDraft) -> tuple[str, ...]:
         if becomes is None:
             lines.append(f"{client} is left out")
         elif was is None:
-            lines.append(f"{client} is admitted with key {key_id(becomes.identity_key)}")
+            lines.append(f"{client} is admitted with key {becomes.told()}")
         elif was.identity_key != becomes.identity_key:
-            lines.append(f"{client} has another key: {key_id(becomes.identity_key)}")
+            lines.append(f"{client} has another key: {becomes.told()}")
+        elif was.declared != becomes.declared:
+            lines.append(f"{client} has another declared weight: key {becomes.told()}")
         elif was.revoked != becomes.revoked:
             lines.append(f"{client} is revoked" if becomes.revoked else f"{client} is no longer revoked")
         elif was.may_serve != becomes.may_serve:

@@ -16,6 +16,7 @@ from fgpr.errors import Conflict, EncodingError, Forbidden, Unauthenticated, Unk
 from fgpr.message import timestamp
 from fgpr.rest import EnrolmentReceipt, EnrolmentRequest
 from fgpr.secagg import envelope
+from fgpr.secagg.planning import AggregationRules
 from fgpr.secagg.suites import SuiteName
 from fgpr.ticket import SECRET_BYTES, Role, Ticket, secret_hash
 
@@ -45,6 +46,7 @@ def invite(context: Context, federation: str, client: str, role: Role, life: tim
             service_key=context.service_public(),
             roster_key=row.roster_key,
             suite=row.settings.aggregation.suite,
+            weight_cap=_asked(row.settings.aggregation, role),
         )
         clients.add_ticket(connection, TicketRow(secret_hash(secret), federation, client, role, expires, None))
     return ticket
@@ -56,8 +58,9 @@ def enrol(context: Context, caller: Caller, request: EnrolmentRequest) -> Enrolm
     Raises:
         Unauthenticated: no such ticket, or it has expired.
         Conflict: another key took it up, or the party or key is enrolled already.
-        EncodingError: a client without an opening key, or a reader with one.
-        VerificationError: the opening key is not signed by the identity key.
+        EncodingError: a client without an opening key, or a reader with one; a declared weight where none is asked
+            for, none where one is, or one above the cap.
+        VerificationError: the opening key or the declared weight is not signed by the identity key.
     """
     with context.database.write() as connection:
         ticket = clients.read_ticket(connection, secret_hash(request.secret))
@@ -68,12 +71,16 @@ def enrol(context: Context, caller: Caller, request: EnrolmentRequest) -> Enrolm
             return _first_answer(connection, ticket, caller)
         if ticket.expires_at <= context.clock():
             raise Unauthenticated(f"this ticket expired at {timestamp(ticket.expires_at)}; ask for another")
-        suite = federations.read(connection, ticket.federation).settings.aggregation.suite
-        _check_opening_key(request, ticket.role, suite)
+        rules = federations.read(connection, ticket.federation).settings.aggregation
+        _check_opening_key(request, ticket.role, rules.suite)
+        _check_declared(request, _asked(rules, ticket.role))
         if not clients.take_ticket(connection, ticket.secret_hash, caller.public_key):
             raise Conflict("another key took up this ticket")
         receipt = _receipt(connection, ticket, caller)
-        row = ClientRow(ticket.federation, ticket.client, ticket.role, caller.public_key, None, receipt.encode())
+        declared = None if request.declared is None else request.declared.encode()
+        row = ClientRow(
+            ticket.federation, ticket.client, ticket.role, caller.public_key, None, receipt.encode(), declared
+        )
         clients.add_client(connection, row, caller.key_id, context.clock())
         if request.opening_key is not None:
             clients.add_opening_key(connection, request.opening_key)
@@ -87,6 +94,7 @@ def enrol(context: Context, caller: Caller, request: EnrolmentRequest) -> Enrolm
                     client=ticket.client,
                     role=receipt.role,
                     identity_key=caller.public_key,
+                    declared=request.declared,
                 )
             ],
         )
@@ -164,6 +172,26 @@ def _check_opening_key(request: EnrolmentRequest, role: str, suite: SuiteName) -
         if key.message.suite != suite:
             raise EncodingError(f"the opening key is of suite {key.message.suite}, this federation's is {suite}")
         envelope.check_key(key.message.key, suite)
+
+
+def _asked(rules: AggregationRules, role: str) -> int | None:
+    """The cap of the weight that a party has to declare; None where it declares none."""
+    return rules.largest_weight if rules.draw == "weights" and role == "client" else None
+
+
+def _check_declared(request: EnrolmentRequest, cap: int | None) -> None:
+    signed = request.declared
+    if (signed is None) != (cap is None):
+        raise EncodingError(
+            "a client of a federation that draws by weight enrols with the weight that it declares, others without"
+        )
+    if signed is not None and cap is not None:
+        declared = signed.message
+        if (declared.federation, declared.client) != (request.federation, request.client):
+            raise EncodingError("the declared weight names this federation and client")
+        if declared.weight > cap:
+            raise EncodingError(f"the declared weight is {declared.weight}; this federation caps it at {cap}")
+        signed.verify(request.identity_key)
 
 
 def _receipt(connection: Connection, ticket: TicketRow, caller: Caller) -> EnrolmentReceipt:

@@ -10,8 +10,8 @@ from fgpr import merkle
 from fgpr.auditlog import checkpoint
 from fgpr.auditlog.trail import Trail, verify_trail
 from fgpr.errors import VerificationError
-from fgpr.message import Signed
-from fgpr.secagg.messages import Cohort, LogPosition
+from fgpr.message import Message
+from fgpr.secagg.messages import LogPosition
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,12 @@ def _check_documents(connection: Connection, federation: str, trail: Trail, anch
     )
     _require(stored.roster_key == anchors.roster_keys[federation], f"the roster key of {federation} was changed")
     logged_clients = {
-        client: (key, trail.roles[name, client], (name, client) in trail.revoked)
+        client: (
+            key,
+            trail.roles[name, client],
+            (name, client) in trail.revoked,
+            _bytes(trail.declared.get((name, client))),
+        )
         for (name, client), key in trail.enrolled.items()
         if name == federation
     }
@@ -106,7 +111,7 @@ def _check_documents(connection: Connection, federation: str, trail: Trail, anch
     _require(stored.complaints == logged_complaints, f"the complaints of {federation} are not the logged ones")
 
 
-def _bytes(signed: Signed[Cohort] | None) -> bytes | None:
+def _bytes(signed: Message | None) -> bytes | None:
     return None if signed is None else signed.encode()
 
 

@@ -29,8 +29,9 @@ def sign_draft(
     Raises:
         LocalProtocolError: the draft is of another federation, older than what was signed, or of a version that was
             signed with another content; or versions are left out.
-        VerificationError: the last roster is not signed by this key.
+        VerificationError: the last roster is not signed by this key, or a client did not sign its declared weight.
     """
+    draft.verify_declared()
     signed = 0
     if last is not None:
         last.verify(key.public_key().public_bytes_raw())

@@ -15,6 +15,7 @@ from fgpr.auditlog import entries
 from fgpr.auditlog.entries import RosterSigned
 from fgpr.errors import CommitteeError, Conflict, UnknownResource, VerificationError
 from fgpr.message import Signed
+from fgpr.secagg.declared_weight import DeclaredWeight
 from fgpr.secagg.messages import LogPosition
 from fgpr.secagg.roster import NONCE_BYTES, Roster, RosterDraft, RosterEntry
 
@@ -89,6 +90,7 @@ def draft(connection: Connection, name: str) -> RosterDraft:
                 identity_key=client.identity_key,
                 may_serve=True,
                 revoked=client.revoked_at is not None,
+                declared=None if client.declared is None else Signed[DeclaredWeight].decode(client.declared),
             )
             for client in admitted
         ),
@@ -151,10 +153,12 @@ def _check_position(connection: Connection, named: LogPosition) -> None:
 
 
 def _check_members(connection: Connection, message: Roster) -> None:
-    keys = {client.client: client.identity_key for client in clients.read_admitted(connection, message.federation)}
+    known = {client.client: client for client in clients.read_admitted(connection, message.federation)}
     for entry in message.clients:
-        if keys.get(entry.client) != entry.identity_key:
+        if entry.client not in known or known[entry.client].identity_key != entry.identity_key:
             raise VerificationError(f"{entry.client} is not enrolled with the key that the roster names")
+        if known[entry.client].declared != (None if entry.declared is None else entry.declared.encode()):
+            raise VerificationError(f"{entry.client} did not declare the weight that the roster names when it enrolled")
     # Members look for revocations from the roster's checkpoint on: an earlier one must stand in the roster.
     leaves = log.read_leaves(connection, 0, message.checkpoint.size)
     revoked = {entries.revoked_by(leaf, message.federation) for leaf in leaves}

@@ -26,7 +26,11 @@ class TicketRow:
 
 @dataclass(frozen=True)
 class ClientRow:
-    """An enrolled party."""
+    """An enrolled party.
+
+    Attributes:
+        declared: the weight that it declared, `Signed[DeclaredWeight]` as stored.
+    """
 
     federation: str
     client: str
@@ -34,6 +38,7 @@ class ClientRow:
     identity_key: bytes
     revoked_at: datetime | None
     receipt: bytes
+    declared: bytes | None = None
 
 
 def add_ticket(connection: Connection, ticket: TicketRow) -> None:
@@ -169,6 +174,7 @@ _COLUMNS = (
     clients.c.identity_key,
     clients.c.revoked_at,
     clients.c.receipt,
+    clients.c.declared,
 )
 
 

@@ -24,7 +24,7 @@ class Documents:
     Attributes:
         settings: its settings.
         roster_key: public half of its roster key, 32 bytes.
-        clients: identity key, role and whether it is revoked, by party.
+        clients: identity key, role, whether it is revoked, and what weight it declared, by party.
         rosters: documents by version.
         priors: documents and the indices of their leaves, by version.
         rounds: plan, cohort and empty cohort, by number.
@@ -33,7 +33,7 @@ class Documents:
 
     settings: bytes
     roster_key: bytes
-    clients: dict[str, tuple[bytes, str, bool]]
+    clients: dict[str, tuple[bytes, str, bool, bytes | None]]
     rosters: dict[int, bytes]
     priors: dict[int, tuple[bytes, int]]
     rounds: dict[int, tuple[bytes, bytes | None, bytes | None]]
@@ -46,9 +46,9 @@ def read(connection: Connection, federation: str) -> Documents:
         select(federations.c.settings, federations.c.roster_key).where(federations.c.name == federation)
     ).one()
     client_rows = connection.execute(
-        select(clients.c.client, clients.c.identity_key, clients.c.role, clients.c.revoked_at).where(
-            clients.c.federation == federation
-        )
+        select(
+            clients.c.client, clients.c.identity_key, clients.c.role, clients.c.revoked_at, clients.c.declared
+        ).where(clients.c.federation == federation)
     )
     roster_rows = connection.execute(
         select(rosters.c.version, rosters.c.document).where(rosters.c.federation == federation)
@@ -69,7 +69,10 @@ def read(connection: Connection, federation: str) -> Documents:
     return Documents(
         settings=row.settings,
         roster_key=row.roster_key,
-        clients={line.client: (line.identity_key, line.role, line.revoked_at is not None) for line in client_rows},
+        clients={
+            line.client: (line.identity_key, line.role, line.revoked_at is not None, line.declared)
+            for line in client_rows
+        },
         rosters={row.version: row.document for row in roster_rows},
         priors={row.version: (row.document, row.leaf) for row in prior_rows},
         rounds={row.number: (row.plan, row.cohort, row.empty_cohort) for row in round_rows},

@@ -92,6 +92,7 @@ clients = Table(
     Column("enrolled_at", UtcDateTime, nullable=False),
     Column("revoked_at", UtcDateTime),  # set once
     Column("receipt", LargeBinary, nullable=False),  # the answer to the enrolment, given again to the same key
+    Column("declared", LargeBinary),  # Signed[DeclaredWeight], where the federation draws by weight
 )
 
 opening_keys = Table(

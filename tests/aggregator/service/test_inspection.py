@@ -26,7 +26,7 @@ CHECKED = {
     "priors": ("federation", "version", "document", "leaf"),
     "rounds": ("federation", "number", "plan", "cohort", "empty_cohort"),
     "federations": ("name", "settings", "roster_key"),
-    "clients": ("federation", "client", "role", "identity_key", "revoked_at"),
+    "clients": ("federation", "client", "role", "identity_key", "revoked_at", "declared"),
 }
 
 

@@ -21,7 +21,7 @@ def draft(version: int = 1, *, names: str = "abc", federation: str = "engines", 
         federation=federation,
         version=version,
         clients=tuple(
-            RosterEntry(client=name, identity_key=bytes([ord(name)]) * 32, may_serve=True, revoked=False)
+            RosterEntry(client=name, identity_key=bytes([ord(name)]) * 32, may_serve=True, revoked=False, declared=None)
             for name in names
         ),
         checkpoint=LogPosition(size=10 * version if size is None else size, root=bytes(32)),

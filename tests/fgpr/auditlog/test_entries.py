@@ -15,7 +15,7 @@ ANSWERS = tuple(
 )
 LEAVES: list[Leaf] = [
     *(entries.decode(raw) for raw in MADE.log.leaves),
-    Enrolled(federation="engines", client="client-00", role="client", identity_key=bytes(32)),
+    Enrolled(federation="engines", client="client-00", role="client", identity_key=bytes(32), declared=None),
     Revoked(federation="engines", client="client-00", by="operator"),
     entries.ComplaintFiled(federation="engines", complaint=samples.signed_complaint()),
     entries.Convicted(federation="engines", client="client-00", round=3),

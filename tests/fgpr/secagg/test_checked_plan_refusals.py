@@ -51,7 +51,7 @@ def key_twice(made: Case) -> None:
 
 
 def extra_client(made: Case) -> None:
-    line = RosterEntry(client="sybil", identity_key=bytes(32), may_serve=True, revoked=False)
+    line = RosterEntry(client="sybil", identity_key=bytes(32), may_serve=True, revoked=False, declared=None)
     members = made.roster.message.model_copy(update={"clients": (*made.roster.message.clients, line)})
     made.roster = Signed[Roster].make(STRANGER, members)
     made.change(roster_digest=members.digest())
@@ -163,6 +163,7 @@ BREAKS: list[tuple[int, str, Break]] = [
     (5, "not finite", prior_with(vector=np.array([0.0, np.nan, 0.0]))),
     (5, "not finite", prior_with(vector=np.array([0.0, 0.0, np.inf]))),
     (5, "outside the codec's bounds", prior_with(vector=np.array([0.0, -50.0, 0.0]))),
+    (5, "outside the codec's bounds", prior_with(vector=np.array([0.0, 50.0, 0.0]))),
     (5, "has 2 numbers", prior_with(vector=np.zeros(2))),
     (5, "has 3 numbers", prior_with(vector=np.zeros((3, 1)))),
     (5, "exactly the fields", codec_with(colour="blue")),
@@ -191,8 +192,8 @@ BREAKS: list[tuple[int, str, Break]] = [
     (10, "the seats", lambda made: made.change(seats=made.plan.seats[::-1])),
     (10, "the invited", plan_with(invited=tuple(f"client-0{number}" for number in (0, 1, 2, 3)))),
     (10, "the invited", plan_with(invited_cap=4)),
-    (10, "the caps are not those of round 1", other_committee_cap),
-    (10, "the caps are not those of round 1", other_invited_cap),
+    (10, "the caps or the kind of draw are not those of round 1", other_committee_cap),
+    (10, "the caps or the kind of draw are not those of round 1", other_invited_cap),
     (11, "sybil is neither invited nor seated", with_attribute(client="sybil")),
     (12, "does not hold", foreign_key),
     (12, "the key in client-01's seat is client-02's", renamed_key),

@@ -1,10 +1,13 @@
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from fgpr import canonical
-from fgpr.errors import EncodingError, VerificationError
-from fgpr.secagg.roster import Roster, RosterDraft, changes
+from fgpr.errors import CommitteeError, EncodingError, VerificationError
+from fgpr.message import Signed
+from fgpr.secagg.declared_weight import DeclaredWeight
+from fgpr.secagg.roster import Roster, RosterDraft, RosterEntry, changes
 from fgpr.signatures import key_id
 from support import samples
 
@@ -12,7 +15,7 @@ KEYS = [canonical.to_text(bytes([number]) * 32) for number in range(4)]
 
 
 def line(client: str, key: int, *, may_serve: bool = True, revoked: bool = False) -> dict[str, Any]:
-    return {"client": client, "identity_key": KEYS[key], "may_serve": may_serve, "revoked": revoked}
+    return {"client": client, "identity_key": KEYS[key], "may_serve": may_serve, "revoked": revoked, "declared": None}
 
 
 def roster(*lines: dict[str, Any], version: int = 3) -> Roster:
@@ -59,6 +62,52 @@ def test_identity_keys_of_the_unrevoked_only() -> None:
 def test_no_client_and_no_key_stands_twice(lines: list[dict[str, Any]], reason: str) -> None:
     with pytest.raises(EncodingError, match=reason):
         roster(*lines)
+
+
+KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+
+
+def declaring(
+    client: str, weight: int, *, of: str = "engines", by: Ed25519PrivateKey = KEY, revoked: bool = False
+) -> RosterEntry:
+    """A line with a declared weight; all have one identity key, and the rosters below are not parsed."""
+    return RosterEntry(
+        client=client,
+        identity_key=KEY.public_key().public_bytes_raw(),
+        may_serve=True,
+        revoked=revoked,
+        declared=Signed[DeclaredWeight].make(by, DeclaredWeight(federation=of, client=client, weight=weight)),
+    )
+
+
+def of_lines(*lines: RosterEntry) -> Roster:
+    return MIXED.model_copy(update={"clients": lines})
+
+
+def test_weights_of_the_unrevoked_each_of_which_needs_one() -> None:
+    gone = RosterEntry(client="c", identity_key=bytes(32), declared=None, may_serve=True, revoked=True)
+    found = of_lines(declaring("a", 3), declaring("b", 5, revoked=True), gone, declaring("d", 7))
+    assert found.weights() == {"a": 3, "d": 7}
+    with pytest.raises(CommitteeError, match="a, b declared no weight in roster version 3"):
+        MIXED.weights()
+
+
+def test_each_declared_weight_is_its_client_s_own() -> None:
+    MIXED.verify_declared()
+    of_lines(declaring("a", 3), declaring("b", 5, revoked=True)).verify_declared()
+    with pytest.raises(VerificationError, match="the weight beside a is a's of bridges"):
+        of_lines(declaring("a", 3, of="bridges")).verify_declared()
+    with pytest.raises(VerificationError, match="the weight beside a is b's of engines"):
+        of_lines(declaring("b", 3).model_copy(update={"client": "a"})).verify_declared()
+    with pytest.raises(VerificationError, match="does not hold"):
+        of_lines(declaring("a", 3, by=Ed25519PrivateKey.from_private_bytes(bytes(32)))).verify_declared()
+
+
+def test_a_signer_is_shown_declared_weights() -> None:
+    before, after = of_lines(declaring("a", 3)), of_lines(declaring("a", 4))
+    key = key_id(KEY.public_key().public_bytes_raw())
+    assert changes(None, before) == (f"a is admitted with key {key}, weight 3",)
+    assert changes(before, after) == (f"a has another declared weight: key {key}, weight 4",)
 
 
 def test_versions_count_from_one() -> None:

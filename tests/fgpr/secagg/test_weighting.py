@@ -53,6 +53,8 @@ def test_without_observations_nothing_is_sent(rule: Any) -> None:
 def test_a_unit_belongs_to_classes_alone(rule: Any) -> None:
     with pytest.raises(EncodingError, match="belongs to 'classes' alone"):
         check_unit(*rule)
+    with pytest.raises(EncodingError, match="belongs to 'classes' alone"):
+        weight_of(*rule, 100)
 
 
 CLASSES = AggregationRules(weighting="classes", weight_unit=100)
