@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -90,3 +91,26 @@ def test_a_void_round_s_roster_binds_only_the_next_prior_of_the_same_theta() -> 
     made.change_roster(nonce=bytes(32), version=2)
     made.remember_round(prior_version=0, round=2)
     made.check()
+
+
+def test_each_limit_itself_is_fine() -> None:
+    made = case()
+    made.floors = Floors(gamma=0.2, min_cohort=3, committee=5, weight_cap=65_535)
+    made.remember(serials={"client-02": 1})
+    # The roster may be the last thing that was logged before the plan.
+    made.change_roster(checkpoint=made.plan.checkpoint)
+    made.check()
+
+
+@pytest.mark.parametrize("bound", ["lower", "upper"])
+def test_a_prior_may_lie_on_a_bound(bound: str) -> None:
+    made = case()
+    made.change_prior(vector=np.array(made.plan.codec[bound]))
+    made.check()
+
+
+def test_whoever_is_invited_needs_no_seat() -> None:
+    made = case(12, AggregationRules(committee_cap=8))
+    seated = {seat.client for seat in made.plan.seats}
+    made.client = next(name for name in made.plan.invited if name not in seated)
+    assert made.check().committee.seats == 8

@@ -47,6 +47,31 @@ def test_a_cohort_of_those_who_are_left_is_answered() -> None:
     made.open().opening.verify(made.federation.clients[ME].public_key())
 
 
+def test_who_was_revoked_and_is_not_counted_is_no_reason_to_refuse() -> None:
+    made = case()
+    made.federation.revoke("client-04")
+    made.count("client-00", "client-01", "client-02")
+    made.recount(checkpoint=made.federation.log.position())
+    made.read()
+    opened = made.open()
+    assert opened.revocations is not None
+    assert opened.revocations.clients == {"client-04"}
+
+
+def test_in_a_seat_that_was_left_empty_a_member_stays_silent_whatever_key_it_holds() -> None:
+    made = case()
+    seats = tuple(
+        seat.model_copy(update={"key": None}) if seat.client == ME else seat for seat in made.checked.plan.seats
+    )
+    plan = made.checked.plan.model_copy(update={"seats": seats})
+    made.checked = dataclasses.replace(made.checked, plan=plan, digest=plan.digest())
+    made.remember(rounds=(PastRound(plan, made.checked.roster),))
+    made.recount(plan=plan.digest())
+    with pytest.raises(CohortRefused, match="stay silent") as refused:
+        made.open()
+    assert refused.value.check == 1
+
+
 def test_the_log_may_have_grown_since_the_cohort() -> None:
     made = case()
     made.federation.revoke("client-04")

@@ -115,7 +115,7 @@ def test_draws_that_make_no_sense_are_refused(weights: dict[str, int], count: in
 
 
 def test_nobody_to_draw_from() -> None:
-    assert weighted_draw.draw({}, 3, NONCE, 0, INVITED) == ()
+    assert weighted_draw.draw({}, 3, NONCE, 0, INVITED) == weighted_draw.draw({}, 0, NONCE, 0, INVITED) == ()
 
 
 def test_the_race_of_random_weights_is_the_sorted_one() -> None:
