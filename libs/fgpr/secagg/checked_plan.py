@@ -10,8 +10,9 @@
 7.  the roster is the named one, signed by the roster key, its version not below the last one seen and never with
     another content, its checkpoint not beyond the plan's; while a theta is carried, roster and seats stay
 8.  committee and cohort numbers follow from gamma, seats and invited clients
-9.  gamma, seats, cohort, weight cap, suite are no weaker than the client's floors
-10. seats and invited clients are the ones that the roster's nonce draws, with the caps of its earlier plans
+9.  gamma, seats, cohort, weight cap, suite, number of groups are no weaker than the client's floors
+10. seats and invited clients are the ones that the roster's nonce draws, and the groups those that it deals, with caps
+    and number of groups of its earlier plans
 11. this client is invited (a member: it has a seat)
 12. every opening key is signed by its client and of the plan's suite, no serial falls, no key stands twice
 13. the audit log continues the last checkpoint that the client kept, and the plan's own
@@ -32,6 +33,7 @@ from fgpr.message import Signed
 from fgpr.secagg import committee
 from fgpr.secagg.committee import Committee
 from fgpr.secagg.encoding import Codec
+from fgpr.secagg.groups import deal
 from fgpr.secagg.history import Floors, History, PastRound
 from fgpr.secagg.messages import LogPosition, Plan
 from fgpr.secagg.planning import committee_of
@@ -242,19 +244,24 @@ def _check_floors(plan: Plan, codec: Codec, floors: Floors) -> None:
         ORDER.index(plan.suite) >= ORDER.index(floors.suite),
         f"suite {plan.suite} is weaker than this client's {floors.suite}",
     )
+    _require(9, plan.groups <= floors.groups, f"{plan.groups} groups are more than this client's {floors.groups}")
 
 
 def _check_draws(plan: Plan, members: Roster, history: History) -> None:
     # Each cap is another draw from the same nonce: whoever may choose it can try until the draw suits.
-    caps = (plan.committee_cap, plan.invited_cap)
+    caps = (plan.committee_cap, plan.invited_cap, plan.groups)
     for past in history.rounds:
-        same = past.plan.roster_version != members.version or (past.plan.committee_cap, past.plan.invited_cap) == caps
-        _require(10, same, f"the caps are not those of round {past.plan.round}, which had the same roster")
+        before = (past.plan.committee_cap, past.plan.invited_cap, past.plan.groups)
+        same = past.plan.roster_version != members.version or before == caps
+        _require(10, same, f"the caps or groups are not those of round {past.plan.round}, which had the same roster")
     seats = committee.draw(members.servants(), plan.committee_cap, members.nonce, plan.theta_version, committee.SEAT)
     _require(10, tuple(seat.client for seat in plan.seats) == seats, "the seats are not the drawn ones")
     cap = plan.invited_cap or len(members.active())
     invited = committee.draw(members.active(), cap, members.nonce, plan.theta_version, committee.INVITED)
     _require(10, plan.invited == invited, "the invited clients are not the drawn ones")
+    with _failing(10):
+        dealt = deal(invited, plan.groups, members.nonce, plan.theta_version)
+    _require(10, plan.dealt == dealt, "the groups are not the dealt ones")
 
 
 def _check_opening_keys(plan: Plan, members: Roster, history: History) -> None:

@@ -10,7 +10,18 @@ from fgpr.message import Message, Signed
 from fgpr.secagg import committee
 from fgpr.secagg.committee import Committee
 from fgpr.secagg.encoding import Codec
-from fgpr.secagg.messages import LogPosition, OpeningKey, Plan, Positive, Seat, VoidProof
+from fgpr.secagg.groups import check_groups, deal
+from fgpr.secagg.messages import (
+    CombineRule,
+    Groups,
+    LargestStep,
+    LogPosition,
+    OpeningKey,
+    Plan,
+    Positive,
+    Seat,
+    VoidProof,
+)
 from fgpr.secagg.roster import Roster
 from fgpr.secagg.suites import SuiteName
 from fgpr.secagg.weighting import LARGEST_CLASS, Weighting, check_unit
@@ -24,7 +35,10 @@ class AggregationRules(Message):
         delta: share of the seats that a round must be able to miss.
         committee_cap: most seats.
         invited_cap: most invited clients; None invites all.
-        min_cohort: fewest contributions to open; None is K + 2 of each plan.
+        min_cohort: fewest contributions to open together, in the cohort or in each group; None is K + 2 of each plan.
+        groups: to which the invited are dealt, so that few liars are outvoted (`fgpr.secagg.groups`).
+        combine: how their averages become one.
+        largest_step: farthest that a round may move a number of theta; a candidate beyond it is not published.
         weighting: "exact" counts observations, "classes" does so in powers of two, "uniform" counts clients.
         weight_unit: observations that are worth a weight of 1; only with "classes".
         suite: of the boxes (`fgpr.secagg.suites`).
@@ -35,6 +49,9 @@ class AggregationRules(Message):
     committee_cap: Annotated[Positive, Field(ge=3)] = 140
     invited_cap: Positive | None = None
     min_cohort: Positive | None = None
+    groups: Groups = 1
+    combine: CombineRule = "mean"
+    largest_step: LargestStep = None
     weighting: Weighting = "exact"
     weight_unit: Positive | None = None
     suite: SuiteName = "x25519"
@@ -46,14 +63,16 @@ class AggregationRules(Message):
     def _unit_belongs(self) -> Self:
         try:
             check_unit(self.weighting, self.weight_unit)
+            check_groups(self.groups, self.combine)
         except EncodingError as error:
             raise ValueError(str(error)) from error
         return self
 
     @property
     def largest_weight(self) -> int:
-        """The weight cap of the codec: never above what the rule can give."""
-        return min(self.weight_cap, LARGEST_CLASS) if self.weighting == "classes" else self.weight_cap
+        """The weight cap of the codec: never above what the rule can give, so that the total shows a heavier liar."""
+        most = {"exact": self.weight_cap, "classes": LARGEST_CLASS, "uniform": 1}[self.weighting]
+        return min(self.weight_cap, most)
 
 
 def plan_round(
@@ -101,7 +120,7 @@ def plan_round(
     )
     if not seats:
         raise CommitteeError("nobody in the roster may serve on a committee")
-    numbers = _numbers(roster, len(seats), len(invited), rules.gamma, rules.delta, rules.min_cohort)
+    numbers = _numbers(roster, len(seats), len(invited), rules.gamma, rules.delta, rules.min_cohort, rules.groups)
     usable = sum(client in keys for client in seats)
     if usable < numbers.threshold:
         raise CommitteeError(
@@ -123,6 +142,10 @@ def plan_round(
         min_cohort=numbers.min_cohort,
         invited=invited,
         invited_cap=rules.invited_cap,
+        groups=rules.groups,
+        dealt=deal(invited, rules.groups, roster.nonce, theta_version),
+        combine=rules.combine,
+        largest_step=rules.largest_step,
         roster_version=roster.version,
         roster_digest=roster.digest(),
         seats=tuple(Seat(client=client, key=keys.get(client)) for client in seats),
@@ -145,10 +168,12 @@ def committee_of(plan: Plan, roster: Roster) -> Committee:
     Raises:
         CommitteeError: the plan's numbers are not safe.
     """
-    return _numbers(roster, len(plan.seats), len(plan.invited), plan.gamma, plan.delta, plan.min_cohort)
+    return _numbers(roster, len(plan.seats), len(plan.invited), plan.gamma, plan.delta, plan.min_cohort, plan.groups)
 
 
-def _numbers(roster: Roster, seats: int, invited: int, gamma: float, delta: float, min_cohort: int | None) -> Committee:
+def _numbers(
+    roster: Roster, seats: int, invited: int, gamma: float, delta: float, min_cohort: int | None, groups: int
+) -> Committee:
     return committee.size(
         seats=seats,
         servants=len(roster.servants()),
@@ -157,4 +182,5 @@ def _numbers(roster: Roster, seats: int, invited: int, gamma: float, delta: floa
         gamma=gamma,
         delta=delta,
         min_cohort=min_cohort,
+        groups=groups,
     )
