@@ -116,7 +116,7 @@ def initial(federation: str, spec: ModelSpec) -> PriorRecord:
 
 
 def averaged(previous: PriorRecord, plan: Plan, plan_digest: bytes, cohort: Cohort, unmasked: Unmasked) -> PriorRecord:
-    """The record after a round: theta becomes the average (Algorithm 1 of the paper), or stays where that left the region.
+    """The record after a round: theta becomes the average (Algorithm 1 of the paper), or stays (`step_refusal`).
 
     A kept theta counts as one that was opened, as a carried one does; the record shows the sums that were refused.
     """
@@ -140,7 +140,7 @@ def averaged(previous: PriorRecord, plan: Plan, plan_digest: bytes, cohort: Coho
 
 
 def step_refusal(previous: PriorRecord, plan: Plan, average: np.ndarray) -> str | None:
-    """Why an average is no candidate for the next prior: what it moves farther than the plan allows. None where it is one."""
+    """Why an average is no candidate for the next prior: what it moves farther than the plan allows; or None."""
     return overstepped(Codec.from_json(plan.codec).names, previous.vector(), average, plan.largest_step)
 
 

@@ -1,7 +1,7 @@
 """The trust region: how far one round may move each number of a prior.
 
-Limits what liars can do in a round where nothing outvotes them, and stops a prior that left for nowhere. It is a rule of
-the federation and stands in the plan, so that whoever verifies the log applies it again.
+Limits what liars can do in a round where nothing outvotes them, and stops a prior that left for nowhere. It is a rule
+of the federation and stands in the plan, so that whoever verifies the log applies it again.
 """
 
 from collections.abc import Sequence

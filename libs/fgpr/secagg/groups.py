@@ -1,4 +1,4 @@
-"""Groups inside one cohort: clients dealt by a hash, sums opened apart, averages combined so that few liars are outvoted.
+"""Groups inside one cohort: clients dealt by a hash, sums opened apart, averages combined: few liars are outvoted.
 
 The invited are dealt when the plan is made, from the roster's nonce as seats are drawn, so that whoever sees the
 contributions chooses nothing, and honest clients and corrupt ones mix by chance (docs/protocol.md, Groups).

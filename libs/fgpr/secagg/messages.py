@@ -98,7 +98,7 @@ class Header(Message):
 class Opening(Message):
     """A member's sum of shares over a cohort, and its next opening key.
 
-    `sum` holds one vector of L + 1 words for each group of the plan, in order; zeros for one that the cohort leaves out.
+    `sum` holds a vector of L + 1 words for each group of the plan, in order; zeros for one that the cohort leaves out.
     """
 
     label: ClassVar[str] = "fgpr-v1/opening"
@@ -221,6 +221,11 @@ class Plan(Message):
                 f"dealt: one group of {self.groups} for each invited client, none where there is one group"
             )
         return self
+
+    @property
+    def caps(self) -> tuple[int, int | None, int]:
+        """What the draws and the deal take from the plan beside the roster's nonce."""
+        return self.committee_cap, self.invited_cap, self.groups
 
     def parts(self, clients: Collection[str]) -> tuple[tuple[str, ...], ...]:
         """These of the invited clients group by group, each in order of client id."""
