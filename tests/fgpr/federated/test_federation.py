@@ -56,6 +56,8 @@ def test_settings_may_leave_the_bounds_to_the_ranges() -> None:
         ({"aggregation": {"weight_bits": 8}}, "weight cap 65535 is not in 1..255"),
         ({"aggregation": {"gamma": float("nan")}}, "not canonical JSON"),
         ({"aggregation": {"colour": "blue"}}, "colour"),
+        ({"aggregation": {"groups": 3}}, "3 groups combined by .mean."),
+        ({"aggregation": {"largest_step": -1}}, "largest_step"),
         ({"rounds": {"min_clients": 2}}, "min_clients"),
         ({"rounds": {"contribute_seconds": 0}}, "contribute_seconds"),
         ({"rounds": {"open_seconds": -1}}, "open_seconds"),
