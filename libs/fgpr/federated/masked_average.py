@@ -102,8 +102,9 @@ class _Round:
         headers = {name: upload.header.message for name, upload in sent.items()}
         cohort = opening.cohort_of(checked.plan, checked.digest, headers, _LOG)
         signed = Signed[Cohort].make(self._service, cohort)
+        trees = {name: merkle.Tree([merkle.leaf_hash(box) for box in upload.boxes]) for name, upload in sent.items()}
         seats = range(1, checked.plan.threshold + checked.plan.spare + 1)
-        answers = [self._open(signed, sent, seat) for seat in seats if seat <= len(checked.plan.seats)]
+        answers = [self._open(signed, sent, trees, seat) for seat in seats if seat <= len(checked.plan.seats)]
         masked = {name: upload.masked for name, upload in sent.items()}
         return opening.unmask(checked.plan, cohort, masked, answers).average
 
@@ -135,13 +136,20 @@ class _Round:
         opening.check_contribution(self._checked.plan, self._checked.digest, self._checked.roster, upload)
         return upload
 
-    def _open(self, cohort: Signed[Cohort], sent: Mapping[str, messages.Contribution], seat: int) -> Opening:
-        checked = self._checked
+    def _open(
+        self,
+        cohort: Signed[Cohort],
+        sent: Mapping[str, messages.Contribution],
+        trees: Mapping[str, merkle.Tree],
+        seat: int,
+    ) -> Opening:
+        checked, counted = self._checked, cohort.message.members
         member = self._members[checked.plan.seats[seat - 1].client]
         answer = open_cohort(
             checked,
             CohortView(
-                cohort=cohort, entries=tuple(_entry(sent[line.client], seat) for line in cohort.message.members)
+                cohort=cohort,
+                entries=tuple(_entry(sent[line.client], trees[line.client], seat) for line in counted),
             ),
             LogSpan(merkle.Frontier.empty(), ()),
             member,
@@ -172,7 +180,6 @@ def _opening_key(member: Member, serial: int, private: X25519PrivateKey) -> Sign
     return Signed[OpeningKey].make(member.identity_key, key)
 
 
-def _entry(upload: messages.Contribution, seat: int) -> CohortEntry:
-    tree = merkle.Tree([merkle.leaf_hash(box) for box in upload.boxes])
+def _entry(upload: messages.Contribution, tree: merkle.Tree, seat: int) -> CohortEntry:
     path = merkle.inclusion_proof(seat - 1, tree.size, tree.node)
     return CohortEntry(header=upload.header, box=upload.boxes[seat - 1], path=path)
