@@ -9,7 +9,7 @@ PEERS_STAMP := $(PEERS)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup setup-peers demo test check fmt bench bench-secagg attack mutants lock clean
+.PHONY: help setup setup-peers demo test check fmt bench bench-secagg attack mutants liars lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -58,6 +58,9 @@ attack: setup ## attack the protocol in memory and over HTTP; writes build/repor
 
 mutants: setup ## delete each check of the protocol once: the suite turns red; writes build/reports/mutants.json
 	PYTHONPATH=libs:tests $(BIN)/python -m mutants $(ARGS)
+
+liars: setup ## lying clients among sixty engines, with and without groups (ARGS=--quick); writes build/reports/liars.json
+	PYTHONPATH=tests $(BIN)/python -m liars $(ARGS)
 
 lock: setup ## renew the hashed locks under requirements/
 	$(BIN)/python -m pip install --quiet "uv>=0.13,<0.14"

@@ -103,6 +103,9 @@ def run(
     gamma: Annotated[
         float, typer.Option("--gamma", min=0.0, max=1.0, help="Least share of clients that a plan takes for corrupt.")
     ] = Floors.gamma,
+    max_groups: Annotated[
+        int, typer.Option("--max-groups", min=1, help="Most groups whose averages a round may reveal apart.")
+    ] = Floors.groups,
     suite: Annotated[SuiteName, typer.Option("--suite", help="Weakest suite of boxes.")] = Floors.suite,
     accept_carries: Annotated[
         int, typer.Option("--accept-carries", min=0, help="Rounds in a row that may start from the same theta.")
@@ -113,7 +116,7 @@ def run(
     The data file is read anew for each round. Columns are matched to the model by name. The agent may be stopped and
     killed at any time: start it again, and it goes on where it was.
     """
-    floors = Floors(gamma=gamma, min_cohort=min_cohort, carries=accept_carries, suite=suite)
+    floors = Floors(gamma=gamma, min_cohort=min_cohort, carries=accept_carries, suite=suite, groups=max_groups)
     revoked = []
 
     def show(event: Event) -> None:

@@ -90,7 +90,8 @@ class Duties:
             self._tell(Kind.REFUSED, plan.round, f"nothing was sent: {error}", error)
             return None
         self._checked.add(plan.round)
-        seats = f"{len(plan.invited)} invited, {len(plan.seats)} seats, {plan.threshold} openings needed"
+        groups = "" if plan.groups == 1 else f" in {plan.groups} groups"
+        seats = f"{len(plan.invited)} invited{groups}, {len(plan.seats)} seats, {plan.threshold} openings needed"
         self._tell(Kind.CHECKED, plan.round, f"the plan passes every check: {seats}")
         return checked
 

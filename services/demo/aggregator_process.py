@@ -22,18 +22,20 @@ from fgpr.federated.federation import Federation, Schedule
 from fgpr.gp.arrays import Array
 from fgpr.gp.model import Feature, ModelSpec, Target
 from fgpr.rest import RoundSummary
+from fgpr.secagg.messages import Plan
+from fgpr.secagg.planning import AggregationRules
 from fgpr.ticket import Role, Ticket
 
 FEDERATION = "demo"
 START_SECONDS = 60.0
 
 
-def federation_of(fleet: Fleet, rounds: int, deadline: float) -> Federation:
-    """The settings: one feature, one target, the defaults; the first round waits for every client."""
+def federation_of(fleet: Fleet, rounds: int, deadline: float, rules: AggregationRules | None = None) -> Federation:
+    """The settings: one feature, one target, else the defaults; the first round waits for every client."""
     feature = Feature(FEATURE, "cycles", 0.0, fleet.upper)
     spec = ModelSpec.with_default_bounds([feature], Target(fleet.sensor, "sensor units", "standardise"), "rbf")
     schedule = Schedule(max=rounds, min_clients=len(fleet.clients), contribute_seconds=deadline, open_seconds=deadline)
-    return Federation(name=FEDERATION, model=spec.to_json(), rounds=schedule)
+    return Federation(name=FEDERATION, model=spec.to_json(), aggregation=rules or AggregationRules(), rounds=schedule)
 
 
 class AggregatorProcess:
@@ -118,6 +120,10 @@ class AggregatorProcess:
     def published(self, number: int) -> tuple[Array, list[str]]:
         """The theta that a round published, and its cohort."""
         return operator.published(self.context, FEDERATION, number)
+
+    def plan(self, number: int) -> Plan:
+        """A round's plan."""
+        return operator.plan_of(self.context, FEDERATION, number)
 
     def anchors(self) -> Anchors:
         """What is kept outside the database: the newest checkpoint and the public keys."""

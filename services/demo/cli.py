@@ -39,6 +39,12 @@ def main(
     report_folder: Annotated[
         Path | None, typer.Option("--report", help="Write a picture of a new engine's prediction into this folder.")
     ] = None,
+    groups: Annotated[
+        int, typer.Option(min=1, max=66, help="Deal the engines to so many groups (3 or more), and take their median.")
+    ] = 1,
+    largest_step: Annotated[
+        float | None, typer.Option(min=1e-6, help="Farthest that a round may move a number of the prior (log units).")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of every random choice of engines and rows.")] = 0,
     verify_folder: Annotated[
         Path | None, typer.Option("--verify", help="Verify what --keep left in this folder, and do nothing else.")
@@ -56,7 +62,7 @@ def main(
             return
         folder = _folder(keep)
         try:
-            wish = Wish(data, sensor, clients, new_engines, rounds, drop, seed, folder, database)
+            wish = Wish(data, sensor, clients, new_engines, rounds, drop, seed, folder, database, groups, largest_step)
             shown = _run(console, wish)
             _tell(console, shown, json_file, report_folder)
         finally:

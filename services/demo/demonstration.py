@@ -20,6 +20,9 @@ from demo.report import Findings
 from fgpr.errors import FgprError, Unavailable
 from fgpr.gp.model import Prior
 from fgpr.rest import RoundSummary
+from fgpr.secagg import committee
+from fgpr.secagg.groups import combine_averages
+from fgpr.secagg.planning import AggregationRules
 from fgpr.secagg.stages import FAILED, RUNNING, Stage
 from fgpr.ticket import Ticket
 
@@ -46,6 +49,8 @@ class Wish:
         seed: of every random choice.
         folder: where everything is kept.
         database: URL of another database than SQLite in the folder.
+        groups: to which the engines are dealt; with more than one, the prior is the median of the groups' averages.
+        largest_step: farthest that a round may move a number of theta; None for any distance.
     """
 
     data: Path | None
@@ -57,6 +62,30 @@ class Wish:
     seed: int
     folder: Path
     database: str | None
+    groups: int = 1
+    largest_step: float | None = None
+
+    def rules(self) -> AggregationRules:
+        """Of secure aggregation.
+
+        Raises:
+            EncodingError, CommitteeError: so many engines cannot be dealt to so many groups.
+        """
+        combine = "mean" if self.groups == 1 else "median"
+        rules = AggregationRules.from_json(
+            {"groups": self.groups, "combine": combine, "largest_step": self.largest_step}
+        )
+        # Else the aggregator would wait for more engines, and nobody would say why.
+        committee.size(
+            seats=min(self.clients, rules.committee_cap),
+            servants=self.clients,
+            invited=self.clients,
+            admitted=self.clients,
+            gamma=rules.gamma,
+            delta=rules.delta,
+            groups=rules.groups,
+        )
+        return rules
 
 
 Progress = Callable[[str, int], None]
@@ -88,7 +117,7 @@ def demonstrate(wish: Wish, progress: Progress) -> Shown:
     engines = fleet.gather(wish.data, wish.sensor, wish.clients, wish.new_engines, wish.seed)
     aggregator = AggregatorProcess(wish.folder / "aggregator", wish.database)
     deadline = DEADLINE_WITH_DROPS if wish.drop else DEADLINE
-    aggregator.prepare(federation_of(engines, wish.rounds, deadline))
+    aggregator.prepare(federation_of(engines, wish.rounds, deadline, wish.rules()))
     agents = AgentProcesses(wish.folder / "processes", _groups(wish, engines, aggregator))
     progress("starting the aggregator and the agents", 0)
     try:
@@ -205,9 +234,11 @@ def _verify(folder: Path) -> tuple[int, bool]:
 
 
 def _aggregate_error(wish: Wish, aggregator: AggregatorProcess, published: list[RoundSummary]) -> float:
-    """Largest difference of a published theta from the exact weighted average of what its cohort trained."""
+    """Largest difference of a published theta from the exact average, or combined averages, of what was trained."""
     notebook, worst = Notebook(wish.folder / "notebook"), 0.0
     for line in published:
         theta, cohort = aggregator.published(line.round)
-        worst = max(worst, float(np.max(np.abs(theta - notebook.exact_average(line.round, cohort)))))
+        plan = aggregator.plan(line.round)
+        averages = [notebook.exact_average(line.round, part) for part in plan.parts(cohort) if part]
+        worst = max(worst, float(np.max(np.abs(theta - combine_averages(averages, plan.combine)))))
     return worst

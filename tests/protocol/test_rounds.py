@@ -47,7 +47,8 @@ def test_with_everybody_there_the_prior_is_the_weighted_average(size: int) -> No
     record = made.run(given)
     assert record is not None
     check_average(record, list(given.values()))
-    publication.verify_recomputed(record, made.now.plan.message)
+    assert made.now.cohort is not None
+    publication.verify_recomputed(record, made.now.plan.message, made.now.cohort.message, made.priors[0])
     assert made.now.stage is Stage.PUBLISHED
 
 

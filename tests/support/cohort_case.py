@@ -14,6 +14,7 @@ from fgpr.secagg.history import Floors, History
 from fgpr.secagg.log_span import LogSpan, span_start
 from fgpr.secagg.member import Member, OpenedCohort, open_cohort
 from fgpr.secagg.messages import Cohort, CohortView
+from fgpr.secagg.planning import AggregationRules
 from support.client import NAME
 from support.federation import Federation
 
@@ -70,9 +71,9 @@ class Case:
         self.history = dataclasses.replace(self.history, **fields)
 
 
-def case(size: int = 5) -> Case:
+def case(size: int = 5, rules: AggregationRules | None = None) -> Case:
     """An honest cohort of so many clients, about to be opened by client-01."""
-    made = Federation(size)
+    made = Federation(size, rules)
     made.plan()
     for name in made.names:
         made.contribute(name, np.array([0.1, 0.2, 0.3]), 2)

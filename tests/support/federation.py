@@ -205,7 +205,7 @@ class Federation:
             and earlier.cohort is not None
             and earlier.plan.message.theta_version == plan.theta_version
         ]
-        least = committee_of(plan, state.roster.message).corrupt_invited + 2
+        least = committee_of(plan, state.roster.message).corrupt_group + 2
         cohort = opening.close(plan, plan.digest(), headers, self.log.position(), opened, least)
         if cohort is None:
             self.abort(Event.TOO_FEW_CONTRIBUTIONS)
@@ -308,7 +308,7 @@ class Federation:
         answers = [signed.message for signed in state.openings.values()]
         state.unmasked = opening.unmask(plan, state.cohort.message, masked, answers)
         record = publication.averaged(self.prior, plan, plan.digest(), state.cohort.message, state.unmasked)
-        state.stage = after(state.stage, Event.SUM_OPENED)
+        state.stage = after(state.stage, Event.SUM_OPENED if record.reason == "averaged" else Event.STEP_REFUSED)
         state.contributions.clear()
         self.publish(record)
         return record

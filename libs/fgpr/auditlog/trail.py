@@ -126,19 +126,21 @@ def _follow(trail: Trail, index: int, leaf: entries.Leaf, service_key: bytes, ro
 
 def _check_prior(trail: Trail, index: int, record: PriorRecord) -> None:
     name = record.federation
-    if record.version > 0:
-        previous = trail.priors.get((name, record.version - 1))
-        _require(previous is not None, index, f"prior {record.version} follows none")
-        if previous is not None and record.reason == "carried":
-            _require(previous[0].message.theta == record.theta, index, "a carried prior changes theta")
+    if record.version == 0:
+        return
+    previous, _ = trail.priors.get((name, record.version - 1), (None, 0))
+    if previous is None:
+        raise VerificationError(f"leaf {index}: prior {record.version} follows none")
+    if record.reason in ("carried", "kept"):
+        before = previous.message
+        same = (record.theta, record.theta_version) == (before.theta, before.theta_version)
+        _require(same, index, f"a {record.reason} prior changes theta")
     if record.opened is None or record.round is None:
         return
     plan, cohort = trail.plans.get((name, record.round)), trail.cohorts.get((name, record.round))
     if plan is None or cohort is None:
         raise VerificationError(f"leaf {index}: round {record.round} published without a plan or a cohort")
-    _require(record.opened.cohort == cohort.message.digest(), index, "the prior names another cohort")
-    _require(record.opened.clients == len(cohort.message.members), index, "the prior counts other clients")
-    verify_recomputed(record, plan.message)
+    verify_recomputed(record, plan.message, cohort.message, previous.message)
 
 
 def _follow_complaint(trail: Trail, index: int, name: str, signed: Signed[Complaint]) -> None:

@@ -29,24 +29,29 @@ _FEDERATION = "simulation"
 _NEVER = "9999-12-31T23:59:59.999Z"
 _PRIOR_DIGEST = bytes(32)
 _LOG = LogPosition(size=0, root=merkle.EMPTY_ROOT)
+_FLOORS = Floors(gamma=0.0, groups=2**31)
+"""Whoever simulates chose the rules."""
 
 
-def masked_average(codec: Codec, random_bytes: Callable[[int], bytes]) -> Aggregate:
+def masked_average(
+    codec: Codec, random_bytes: Callable[[int], bytes], rules: AggregationRules | None = None
+) -> Aggregate:
     """An average for `simulate` in which nobody sees a single theta.
 
     Args:
         codec: bounds and bits of the encoding; thetas outside the bounds are clipped, larger weights capped.
         random_bytes: source of keys, masks and shares; n -> n bytes.
+        rules: of secure aggregation; the codec's own bits and weight cap count. The trust region is not looked at.
 
     Returns:
-        From the contributions of a round, those of weight 0 left out, to the weighted average of shape (L,). It
-        raises CommitteeError for fewer than three clients, CapacityError for more than the field takes, EncodingError
-        for a theta that is not finite or has another length.
+        From the contributions of a round, those of weight 0 left out, to the average of shape (L,), weighted and
+        combined as the rules say. It raises CommitteeError for fewer clients than the rules can hide, CapacityError for
+        more than the field takes, EncodingError for a theta that is not finite or has another length.
     """
 
     def aggregate(contributions: Sequence[Contribution]) -> Array:
         counted = [contribution for contribution in contributions if contribution.weight]
-        return _Round(codec, len(counted), random_bytes).average(counted)
+        return _Round(codec, len(counted), random_bytes, rules or AggregationRules()).average(counted)
 
     return aggregate
 
@@ -54,7 +59,9 @@ def masked_average(codec: Codec, random_bytes: Callable[[int], bytes]) -> Aggreg
 class _Round:
     """One round of clients that are all honest and all there, named by their place among the contributions."""
 
-    def __init__(self, codec: Codec, clients: int, random_bytes: Callable[[int], bytes]) -> None:
+    def __init__(
+        self, codec: Codec, clients: int, random_bytes: Callable[[int], bytes], rules: AggregationRules
+    ) -> None:
         self._random_bytes = random_bytes
         self._service, self._roster_key = self._identity(), self._identity()
         names = [f"client-{number:06d}" for number in range(clients)]
@@ -70,7 +77,7 @@ class _Round:
         self._roster = Signed[Roster].make(self._roster_key, roster)
         plan = plan_round(
             number=1,
-            rules=AggregationRules(),
+            rules=rules,
             roster=roster,
             keys={name: _opening_key(member, 1, private[name]) for name, member in self._members.items()},
             codec=codec,
@@ -95,8 +102,9 @@ class _Round:
         headers = {name: upload.header.message for name, upload in sent.items()}
         cohort = opening.cohort_of(checked.plan, checked.digest, headers, _LOG)
         signed = Signed[Cohort].make(self._service, cohort)
+        trees = {name: merkle.Tree([merkle.leaf_hash(box) for box in upload.boxes]) for name, upload in sent.items()}
         seats = range(1, checked.plan.threshold + checked.plan.spare + 1)
-        answers = [self._open(signed, sent, seat) for seat in seats if seat <= len(checked.plan.seats)]
+        answers = [self._open(signed, sent, trees, seat) for seat in seats if seat <= len(checked.plan.seats)]
         masked = {name: upload.masked for name, upload in sent.items()}
         return opening.unmask(checked.plan, cohort, masked, answers).average
 
@@ -113,7 +121,7 @@ class _Round:
             prior=NamedPrior(version=0, theta_version=0, digest=_PRIOR_DIGEST, vector=middle),
             log=LogView(_LOG, (), ()),
             history=History(),
-            floors=Floors(),
+            floors=_FLOORS,
         )
 
     def _contribute(self, member: Member, contribution: Contribution) -> messages.Contribution:
@@ -128,20 +136,27 @@ class _Round:
         opening.check_contribution(self._checked.plan, self._checked.digest, self._checked.roster, upload)
         return upload
 
-    def _open(self, cohort: Signed[Cohort], sent: Mapping[str, messages.Contribution], seat: int) -> Opening:
-        checked = self._checked
+    def _open(
+        self,
+        cohort: Signed[Cohort],
+        sent: Mapping[str, messages.Contribution],
+        trees: Mapping[str, merkle.Tree],
+        seat: int,
+    ) -> Opening:
+        checked, counted = self._checked, cohort.message.members
         member = self._members[checked.plan.seats[seat - 1].client]
         answer = open_cohort(
             checked,
             CohortView(
-                cohort=cohort, entries=tuple(_entry(sent[line.client], seat) for line in cohort.message.members)
+                cohort=cohort,
+                entries=tuple(_entry(sent[line.client], trees[line.client], seat) for line in counted),
             ),
             LogSpan(merkle.Frontier.empty(), ()),
             member,
             _opening_key(member, 2, self._exchange()),
             service_key=signatures.public_bytes(self._service),
             history=History(rounds=(PastRound(checked.plan, checked.roster, contributed=True),), last_round=1),
-            floors=Floors(),
+            floors=_FLOORS,
             revoked_by=lambda _: None,
         ).opening
         opening.check_opening(checked.plan, checked.roster, cohort.message, answer)
@@ -165,7 +180,6 @@ def _opening_key(member: Member, serial: int, private: X25519PrivateKey) -> Sign
     return Signed[OpeningKey].make(member.identity_key, key)
 
 
-def _entry(upload: messages.Contribution, seat: int) -> CohortEntry:
-    tree = merkle.Tree([merkle.leaf_hash(box) for box in upload.boxes])
+def _entry(upload: messages.Contribution, tree: merkle.Tree, seat: int) -> CohortEntry:
     path = merkle.inclusion_proof(seat - 1, tree.size, tree.node)
     return CohortEntry(header=upload.header, box=upload.boxes[seat - 1], path=path)

@@ -10,8 +10,10 @@ import numpy as np
 from pydantic import Field, JsonValue, model_validator
 
 from fgpr.errors import VerificationError
+from fgpr.federated.trust_region import overstepped
 from fgpr.gp.model import ModelSpec, Prior
 from fgpr.message import Bytes, Count, Digest, Message, Name
+from fgpr.secagg.combination import combine_sums
 from fgpr.secagg.contributor import FIELD
 from fgpr.secagg.encoding import Codec
 from fgpr.secagg.messages import Cohort, Plan
@@ -27,7 +29,8 @@ class Opened(Message):
         cohort: digest of its cohort.
         clients: size of the cohort.
         total_weight: the sum of the weights.
-        sum: the sum of the encoded updates, L + 1 words.
+        sum: the sum of the encoded updates, L + 1 words; with groups one sum a group, in order, zeros for one that is
+            not counted or could not be opened.
     """
 
     plan: Digest
@@ -43,12 +46,12 @@ class PriorRecord(Message):
     Attributes:
         version: rises by one with each record.
         theta_version: the version that first carried this theta.
-        reason: "initial" (signed when the federation was created), "averaged", or "carried" after a round that may
-            have been opened without publishing.
+        reason: "initial" (signed when the federation was created), "averaged", "carried" after a round that may have
+            been opened without publishing, or "kept" after one whose average left the trust region.
         round: the round that led to it; None for the initial one.
         spec: the model (`fgpr.gp.model.ModelSpec`).
         theta: hyper-parameters in log space, in the wire order.
-        opened: what the round opened; only where the reason is "averaged".
+        opened: what the round opened; only where the reason is "averaged" or "kept".
     """
 
     label: ClassVar[str] = "fgpr-v1/prior"
@@ -56,7 +59,7 @@ class PriorRecord(Message):
     federation: Name
     version: Count
     theta_version: Count
-    reason: Literal["initial", "averaged", "carried"]
+    reason: Literal["initial", "averaged", "carried", "kept"]
     round: Annotated[Count, Field(ge=1)] | None
     spec: dict[str, JsonValue]
     theta: tuple[float, ...]
@@ -64,12 +67,13 @@ class PriorRecord(Message):
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
-        if (self.reason == "averaged") != (self.opened is not None):
-            raise ValueError("exactly an averaged prior says what was opened")
+        if (self.reason in ("averaged", "kept")) != (self.opened is not None):
+            raise ValueError("exactly an averaged or kept prior says what was opened")
         if (self.reason == "initial") != (self.round is None):
             raise ValueError("exactly the initial prior comes from no round")
-        if self.theta_version > self.version or (self.reason == "carried") != (self.theta_version < self.version):
-            raise ValueError("exactly a carried prior keeps an older theta version")
+        older = self.theta_version < self.version
+        if self.theta_version > self.version or (self.reason in ("carried", "kept")) != older:
+            raise ValueError("exactly a carried or kept prior keeps an older theta version")
         return self
 
     def vector(self) -> np.ndarray:
@@ -112,15 +116,19 @@ def initial(federation: str, spec: ModelSpec) -> PriorRecord:
 
 
 def averaged(previous: PriorRecord, plan: Plan, plan_digest: bytes, cohort: Cohort, unmasked: Unmasked) -> PriorRecord:
-    """The record after a round: theta becomes the weighted average (Algorithm 1 of the paper)."""
+    """The record after a round: theta becomes the average (Algorithm 1 of the paper), or stays (`step_refusal`).
+
+    A kept theta counts as one that was opened, as a carried one does; the record shows the sums that were refused.
+    """
+    version, kept = previous.version + 1, step_refusal(previous, plan, unmasked.average) is not None
     return PriorRecord(
         federation=plan.federation,
-        version=previous.version + 1,
-        theta_version=previous.version + 1,
-        reason="averaged",
+        version=version,
+        theta_version=previous.theta_version if kept else version,
+        reason="kept" if kept else "averaged",
         round=plan.round,
         spec=previous.spec,
-        theta=_numbers(unmasked.average),
+        theta=previous.theta if kept else _numbers(unmasked.average),
         opened=Opened(
             plan=plan_digest,
             cohort=cohort.digest(),
@@ -129,6 +137,11 @@ def averaged(previous: PriorRecord, plan: Plan, plan_digest: bytes, cohort: Coho
             sum=FIELD.to_bytes(unmasked.vector),
         ),
     )
+
+
+def step_refusal(previous: PriorRecord, plan: Plan, average: np.ndarray) -> str | None:
+    """Why an average is no candidate for the next prior: what it moves farther than the plan allows; or None."""
+    return overstepped(Codec.from_json(plan.codec).names, previous.vector(), average, plan.largest_step)
 
 
 def carried(previous: PriorRecord, round_number: int) -> PriorRecord:
@@ -142,8 +155,14 @@ def carried(previous: PriorRecord, round_number: int) -> PriorRecord:
     return PriorRecord.model_validate(dict(previous) | changes)
 
 
-def verify_recomputed(record: PriorRecord, plan: Plan) -> None:
-    """Check that an averaged record is, bit for bit, what its summed vector decodes to under its plan.
+def verify_recomputed(record: PriorRecord, plan: Plan, cohort: Cohort, previous: PriorRecord) -> None:
+    """Check that a record is, bit for bit, what its summed vector gives under its plan.
+
+    Args:
+        record: averaged, or kept because the average left the trust region.
+        plan: that of its round.
+        cohort: that of its round.
+        previous: the record before it.
 
     Raises:
         VerificationError: it is not.
@@ -152,12 +171,20 @@ def verify_recomputed(record: PriorRecord, plan: Plan) -> None:
     opened = record.opened
     if opened is None:
         raise VerificationError(f"prior {record.version} was not averaged: there is nothing to recompute")
+    if (opened.cohort, opened.clients) != (cohort.digest(), len(cohort.members)):
+        raise VerificationError(f"prior {record.version} names another cohort than that of round {plan.round}")
     made = (record.federation, record.round, record.version)
     if opened.plan != plan.digest() or made != (plan.federation, plan.round, plan.prior_version + 1):
         raise VerificationError(f"prior {record.version} names another plan than that of round {plan.round}")
-    codec = Codec.from_json(plan.codec)
-    decoded = codec.decode(FIELD.from_bytes(opened.sum, len(codec.lower) + 1), opened.clients)
-    if (_numbers(decoded.average), decoded.total_weight) != (record.theta, opened.total_weight):
+    length = plan.groups * Codec.from_json(plan.codec).length
+    combined = combine_sums(plan, cohort, FIELD.from_bytes(opened.sum, length))
+    refused = step_refusal(previous, plan, combined.average)
+    if (refused is None) != (record.reason == "averaged"):
+        raise VerificationError(
+            f"prior {record.version} is {record.reason}: {refused or 'the average is in the region'}"
+        )
+    theta = _numbers(combined.average) if refused is None else previous.theta
+    if (theta, combined.total_weight) != (record.theta, opened.total_weight):
         raise VerificationError(f"prior {record.version} is not what its summed vector decodes to")
 
 

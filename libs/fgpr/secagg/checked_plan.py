@@ -11,9 +11,10 @@
     another content, its checkpoint not beyond the plan's; while a theta is carried, roster and seats stay; where
     clients are drawn by weight, each signed the weight beside it, which is within the cap
 8.  committee and cohort numbers follow from gamma, seats and invited clients, K from declared weights where those draw
-9.  gamma, seats, cohort, weight cap, suite are no weaker than the client's floors
+9.  gamma, seats, cohort, weight cap, suite, number of groups are no weaker than the client's floors
 10. seats and invited clients are the ones that the roster's nonce draws, the latter in proportion to declared weights
-    where the plan says so, with the caps and the kind of draw of its earlier plans
+    where the plan says so, and the groups those that it deals, with the caps, the number of groups and the kind of draw
+    of its earlier plans
 11. this client is invited (a member: it has a seat)
 12. every opening key is signed by its client and of the plan's suite, no serial falls, no key stands twice
 13. the audit log continues the last checkpoint that the client kept, and the plan's own
@@ -151,7 +152,7 @@ def check_plan(
         codec.check_capacity(len(plan.invited))
     # (7)
     members = _check_roster(plan, roster, anchors, history)
-    check_declared(plan, members, codec.weight_cap, history)
+    check_declared(plan, members, history)
     # (8)
     numbers = _check_numbers(plan, members)
     # (9)
@@ -235,16 +236,14 @@ def _check_floors(plan: Plan, codec: Codec, floors: Floors) -> None:
     _require(
         9, len(plan.seats) >= floors.committee, f"{len(plan.seats)} seats, this client asks for {floors.committee}"
     )
-    _require(
-        9,
-        codec.weight_cap <= floors.weight_cap,
-        f"weight cap {codec.weight_cap} is above this client's {floors.weight_cap}",
-    )
+    cap = max(codec.weight_cap, plan.declared_cap or 0)
+    _require(9, cap <= floors.weight_cap, f"weight cap {cap} is above {floors.weight_cap}")
     _require(
         9,
         ORDER.index(plan.suite) >= ORDER.index(floors.suite),
         f"suite {plan.suite} is weaker than this client's {floors.suite}",
     )
+    _require(9, plan.groups <= floors.groups, f"{plan.groups} groups are more than this client's {floors.groups}")
 
 
 def _check_opening_keys(plan: Plan, members: Roster, history: History) -> None:

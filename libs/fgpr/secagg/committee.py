@@ -40,7 +40,8 @@ class Committee:
         corrupt_seats: x, seats that may be corrupt.
         threshold: t, openings that open.
         corrupt_invited: K, invited clients that may be corrupt.
-        min_cohort: fewest contributions that may be opened.
+        corrupt_group: K of one group, where the invited are dealt to several; else K. min_cohort is above it.
+        min_cohort: fewest contributions that may be opened together: of the cohort, or of each group.
         spare: openings above the threshold that are waited for until the deadline.
     """
 
@@ -48,6 +49,7 @@ class Committee:
     corrupt_seats: int
     threshold: int
     corrupt_invited: int
+    corrupt_group: int
     min_cohort: int
     spare: int
 
@@ -62,6 +64,7 @@ def size(
     delta: float,
     min_cohort: int | None = None,
     corrupt_invited: int | None = None,
+    groups: int = 1,
 ) -> Committee:
     """The numbers of a round.
 
@@ -72,12 +75,13 @@ def size(
         admitted: clients that could be; the invited are all of them or drawn from them.
         gamma: assumed share of corrupt clients, in 0..1.
         delta: share of the seats that the round must be able to miss, in 0..1.
-        min_cohort: fewest contributions to open; None is K + 2.
         corrupt_invited: K where the invited are drawn by weight; None counts heads.
+        min_cohort: fewest contributions to open together; None is K + 2.
+        groups: G, to which the invited are dealt; each is opened apart, so that K is that of one group.
 
     Raises:
-        CommitteeError: the committee could miss fewer than floor(delta * c) members, a cohort could have fewer than
-            two honest clients, nobody could fill it, or the numbers make no sense.
+        CommitteeError: the committee could miss fewer than floor(delta * c) members, a cohort or group could have fewer
+            than two honest clients, nobody could fill it, or the numbers make no sense.
     """
     x = max_corrupt(seats, servants, gamma)
     k = max_corrupt(invited, admitted, gamma) if corrupt_invited is None else corrupt_invited
@@ -88,16 +92,24 @@ def size(
             f"{seats} seats of {servants} with {x} corrupt have threshold {t} and can miss {missable} members; delta "
             f"{delta} asks for {wanted}: more clients must serve, or delta be lower"
         )
+    together = max_corrupt_in_group(invited, k, groups)
     if min_cohort is None:
-        min_cohort = k + 2
-    if min_cohort < k + 2:
+        min_cohort = together + 2
+    if min_cohort < together + 2:
+        of = f"of {invited} invited" if groups == 1 else f"in one of {groups} groups of {invited} invited"
         raise CommitteeError(
-            f"min_cohort {min_cohort} with {k} corrupt of {invited} invited leaves fewer than 2 honest clients; it "
-            f"must be at least {k + 2}"
+            f"min_cohort {min_cohort} with {together} corrupt {of} leaves fewer than 2 honest clients; it "
+            f"must be at least {together + 2}"
+        )
+    if groups > 1 and min_cohort > invited // groups:
+        raise CommitteeError(
+            f"{invited} invited clients dealt to {groups} groups are {invited // groups} in the smallest, and "
+            f"min_cohort is {min_cohort} with {together} corrupt in one group: fewer groups, more clients, or a lower "
+            "gamma"
         )
     if min_cohort > invited:
         raise CommitteeError(f"min_cohort {min_cohort} is more than the {invited} invited clients")
-    return Committee(seats, x, t, k, min_cohort, spare=1 + seats // 20)
+    return Committee(seats, x, t, k, together, min_cohort, spare=1 + seats // 20)
 
 
 def threshold(seats: int, corrupt: int) -> int:
@@ -123,6 +135,31 @@ def max_corrupt(count: int, population: int, gamma: float) -> int:
         tail += ways
         if tail << FAILURE_BITS > everything:
             return max(1, number)
+    return 1
+
+
+@lru_cache(maxsize=1024)
+def max_corrupt_in_group(invited: int, corrupt: int, groups: int) -> int:
+    """Corrupt clients to expect at most in any of the groups to which the invited are dealt by chance.
+
+    Any of G groups holds more with a probability of at most 2^-40 together: the hypergeometric tail of one, times G.
+
+    Args:
+        invited: how many are dealt.
+        corrupt: K, how many of them may be corrupt.
+        groups: G; with one group all may be in it.
+
+    Returns:
+        At least 1.
+    """
+    if groups == 1:
+        return corrupt
+    largest = -(-invited // groups)
+    everything, tail = comb(invited, largest), 0
+    for number in range(min(largest, corrupt), 0, -1):
+        tail += groups * comb(corrupt, number) * comb(invited - corrupt, largest - number)
+        if tail << FAILURE_BITS > everything:
+            return number
     return 1
 
 

@@ -28,6 +28,7 @@ class Floors:
         weight_cap: largest weight cap.
         suite: the weakest suite of boxes.
         carries: most rounds in a row that may carry the same theta before the owner is asked.
+        groups: most groups whose averages a round may reveal apart.
     """
 
     gamma: float = 0.2
@@ -36,6 +37,7 @@ class Floors:
     weight_cap: int = 65_535
     suite: SuiteName = "x25519"
     carries: int = 1
+    groups: int = 32
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,16 @@
 2.  no plan of a later round was seen (the empty cohort may be opened late: it reveals nothing)
 3.  the service key signed the cohort, and it is of this plan
 4.  every counted client is invited, none stands twice, they are in order of their ids
-5.  the cohort has at least min_cohort clients, the plan's and the member's own, or none at all
+5.  the cohort has at least min_cohort clients, the plan's and the member's own, in each group that it counts, and
+    counts enough groups, or nobody at all
 6.  every header is of this plan and signed by its client's identity key, and no client counted was revoked in the
     log's leaves from the roster's checkpoint through the plan's to the cohort's, which is the log that the client
     knows; it reads each leaf once and remembers whom they revoke while the roster stays
 7.  every box is under its header's Merkle root at the member's seat
 8.  every box opens under this plan, sender and seat
 9.  no other cohort was opened in this round
-10. against each cohort opened for the same theta, each side of the difference is empty or has K + 2 clients, with
-    the larger K of the two rounds
+10. against each cohort opened for the same theta, each side of the difference of each two of their groups that share
+    a client is empty or has K + 2 clients, with the larger K of the two rounds
 
 Check 8 comes last: where it fails, the boxes are the signed ones and do not open, and the member complains of them
 (`fgpr.secagg.complaint`). The member writes which cohort it opened before it
@@ -23,6 +24,7 @@ answers. A member whose disk was rolled back counts as corrupt.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -33,6 +35,7 @@ from fgpr.message import Signed
 from fgpr.secagg import envelope
 from fgpr.secagg.checked_plan import CheckedPlan
 from fgpr.secagg.contributor import FIELD
+from fgpr.secagg.groups import fewest_groups
 from fgpr.secagg.history import Floors, History, Revocations
 from fgpr.secagg.log_span import LogSpan, read
 from fgpr.secagg.messages import Cohort, CohortEntry, CohortView, Opening, OpeningKey
@@ -107,21 +110,24 @@ def open_cohort(
         f"this plan of round {checked.plan.round} is not the one that {member.client} remembers",
     )
     cohort = check_cohort(checked, view.cohort, service_key=service_key, history=history, floors=floors)
-    total = np.zeros(len(checked.codec.lower) + 1, dtype=np.uint64)
+    plan = checked.plan
+    sums = np.zeros((plan.groups, checked.codec.length), dtype=np.uint64)
     revocations = history.revocations
     if cohort.members:
         opening_key = _key_of_seat(checked, seat, member)
         with _failing(6):
             revocations = read(checked, cohort, span, history, revoked_by)
         _check_entries(checked, cohort, seat, view.entries, revocations.clients)
-        for share in _shares(checked, view.entries, seat, opening_key, total.size):
-            total = FIELD.add(total, share)
+        shares = _shares(checked, view.entries, seat, opening_key, checked.codec.length)
+        for number, clients in enumerate(plan.parts(cohort.clients())):
+            for client in clients:
+                sums[number] = FIELD.add(sums[number], shares[client])
     opening = Opening(
         federation=cohort.federation,
         round=cohort.round,
         cohort=cohort.digest(),
         client=member.client,
-        sum=FIELD.to_bytes(total),
+        sum=FIELD.to_bytes(sums.reshape(-1)),
         next_key=next_key,
     )
     return OpenedCohort(Signed[Opening].make(member.identity_key, opening), revocations)
@@ -158,7 +164,12 @@ def check_cohort(
     _require(4, counted == sorted(set(counted)), "a client stands twice, or they are not in order")
     # (5)
     least = max(plan.min_cohort, floors.min_cohort)
-    _require(5, not counted or len(counted) >= least, f"{len(counted)} clients, at least {least} are needed")
+    parts = [part for part in plan.parts(cohort.clients()) if part]
+    smallest = min(map(len, parts), default=0)
+    together = "" if plan.groups == 1 else " in a group"
+    _require(5, not counted or smallest >= least, f"{smallest} clients{together}, at least {least} are needed")
+    enough = fewest_groups(plan.groups)
+    _require(5, not counted or len(parts) >= enough, f"{len(parts)} groups, at least {enough} are needed")
     # (9)
     past = history.round(plan.round)
     if past is not None and past.opened is not None:
@@ -167,9 +178,11 @@ def check_cohort(
     if counted:
         for other_round, other in history.opened_for(plan.theta_version):
             if other_round.plan.round != plan.round:
-                corrupt = committee_of(other_round.plan, other_round.roster).corrupt_invited
-                least = max(checked.committee.corrupt_invited, corrupt) + 2
-                check_difference(cohort.clients(), other.clients(), least)
+                corrupt = committee_of(other_round.plan, other_round.roster).corrupt_group
+                least = max(checked.committee.corrupt_group, corrupt) + 2
+                for part, opened in product(parts, other_round.plan.parts(other.clients())):
+                    if not set(part).isdisjoint(opened):
+                        check_difference(frozenset(part), frozenset(opened), least)
     return cohort
 
 
@@ -224,14 +237,14 @@ def _check_entries(
 
 def _shares(
     checked: CheckedPlan, entries: Sequence[CohortEntry], seat: int, opening_key: PrivateHalf, length: int
-) -> list[np.ndarray]:
+) -> dict[str, np.ndarray]:
     # (8), of every box before the first is complained of: one complaint names them all.
-    shares, faults = [], {}
+    shares, faults = {}, {}
     for entry in entries:
         sender = entry.header.message.client
         info = envelope.box_info(checked.digest, sender, checked.roster.identity_key(sender), seat)
         try:
-            shares.append(FIELD.from_bytes(envelope.open_box(entry.box, opening_key, info), length))
+            shares[sender] = FIELD.from_bytes(envelope.open_box(entry.box, opening_key, info), length)
         except FgprError as error:
             faults[sender] = str(error)
     if faults:

@@ -4,6 +4,7 @@ Frozen and strict, each with one encoding and one decoding (`fgpr.message`). Fie
 little-endian words, because JSON numbers end at 2^53. Secret-bearing values show nothing of themselves in repr.
 """
 
+from collections.abc import Collection
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
@@ -11,12 +12,19 @@ from pydantic import Field, JsonValue, model_validator
 from fgpr.errors import EncodingError
 from fgpr.message import Bytes, Count, Digest, Message, Name, Signed, Timestamp
 from fgpr.secagg.declared_weight import Draw, check_draw
+from fgpr.secagg.groups import Combine, check_groups
 from fgpr.secagg.suites import SUITES, SuiteName
 from fgpr.secagg.weighting import Weighting, check_unit
 
 Round = Annotated[Count, Field(ge=1)]
 Positive = Annotated[Count, Field(ge=1)]
 Hidden = Annotated[Bytes, Field(repr=False)]
+
+# Left out of the JSON where they say nothing: plans and rules of federations without them keep their bytes.
+Groups = Annotated[Positive, Field(exclude_if=lambda groups: groups == 1)]
+CombineRule = Annotated[Combine, Field(exclude_if=lambda combine: combine == "mean")]
+Step = Annotated[float, Field(gt=0)]
+LargestStep = Annotated[Step | None, Field(exclude_if=lambda step: step is None)]
 
 
 class OpeningKey(Message):
@@ -89,7 +97,10 @@ class Header(Message):
 
 
 class Opening(Message):
-    """A member's sum of shares over a cohort, and its next opening key."""
+    """A member's sum of shares over a cohort, and its next opening key.
+
+    `sum` holds a vector of L + 1 words for each group of the plan, in order; zeros for one that the cohort leaves out.
+    """
 
     label: ClassVar[str] = "fgpr-v1/opening"
 
@@ -149,7 +160,11 @@ class VoidProof(Message):
 
 
 class Plan(Message):
-    """Everything that the clients of one round agree on; signed by the service key."""
+    """Everything that the clients of one round agree on; signed by the service key.
+
+    `dealt` holds the group of each invited client, 1..`groups`, in their order, and nothing where there is one group.
+    `combine` and `largest_step` are for whoever publishes and verifies (`fgpr.secagg.groups`).
+    """
 
     label: ClassVar[str] = "fgpr-v1/plan"
 
@@ -167,6 +182,11 @@ class Plan(Message):
     invited: tuple[Name, ...]
     invited_cap: Positive | None
     draw: Draw
+    declared_cap: Annotated[Positive | None, Field(exclude_if=lambda cap: cap is None)] = None
+    groups: Groups = 1
+    dealt: Annotated[tuple[Positive, ...], Field(exclude_if=lambda dealt: not dealt)] = ()
+    combine: CombineRule = "mean"
+    largest_step: LargestStep = None
     roster_version: Positive
     roster_digest: Digest
     seats: tuple[Seat, ...]
@@ -189,7 +209,39 @@ class Plan(Message):
             check_draw(self.draw, self.weighting, self.invited_cap)
         except EncodingError as error:
             raise ValueError(str(error)) from error
+        if (self.declared_cap is not None) != (self.draw == "weights"):
+            raise ValueError("declared_cap: belongs to a draw by weights, and to no other")
         return self
+
+    @model_validator(mode="after")
+    def _groups_belong(self) -> Self:
+        try:
+            check_groups(self.groups, self.combine)
+        except EncodingError as error:
+            raise ValueError(str(error)) from error
+        if (
+            len(self.dealt) != (0 if self.groups == 1 else len(self.invited))
+            or max(self.dealt, default=0) > self.groups
+        ):
+            raise ValueError(
+                f"dealt: one group of {self.groups} for each invited client, none where there is one group"
+            )
+        return self
+
+    @property
+    def caps(self) -> tuple[int, int | None, int, Draw]:
+        """What the draws and the deal take from the plan beside the roster's nonce."""
+        return self.committee_cap, self.invited_cap, self.groups, self.draw
+
+    def parts(self, clients: Collection[str]) -> tuple[tuple[str, ...], ...]:
+        """These of the invited clients group by group, each in order of client id."""
+        if self.groups == 1:
+            return (tuple(sorted(clients)),)
+        found: list[list[str]] = [[] for _ in range(self.groups)]
+        for client, number in zip(self.invited, self.dealt, strict=True):
+            if client in clients:
+                found[number - 1].append(client)
+        return tuple(map(tuple, found))
 
     def seat_of(self, client: str) -> int | None:
         """The seat of `client`, 1..c, or None where it has none."""

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from fgpr import canonical
-from fgpr.errors import EncodingError, RemoteProtocolError, SumRefused
+from fgpr.errors import EncodingError, OpeningsContradict, RemoteProtocolError, SumRefused
 from fgpr.message import Signed
 from fgpr.secagg import envelope, shamir
+from fgpr.secagg.combination import combine_sums
 from fgpr.secagg.contributor import FIELD, boxes_root, masked_digest
-from fgpr.secagg.encoding import Codec
+from fgpr.secagg.groups import fewest_groups
 from fgpr.secagg.messages import Cohort, CohortMember, Contribution, Header, LogPosition, Opening, Plan
 from fgpr.secagg.roster import Roster
 from fgpr.secagg.suites import SUITES
@@ -24,14 +25,16 @@ HASH_ORDER_LABEL = "fgpr-v1/left-out"
 
 @dataclass(frozen=True)
 class Unmasked:
-    """The opened sum of one cohort.
+    """The opened sums of one cohort.
 
     Attributes:
-        vector: the sum of the encoded updates, shape [L + 1], field elements.
-        average: the weighted average, shape [L].
+        vector: the sum of the encoded updates of each group, shape [G (L + 1)], field elements; zeros for a group that
+            is not counted or could not be opened.
+        average: the weighted average of the cohort, or that of its groups, combined; shape [L].
         total_weight: the sum of the weights.
         disputed: members whose opening or a share in it was wrong; no proof of a lying member.
         spare: openings above the threshold; at 0 a single member could have shifted the result unseen.
+        refused: numbers of the counted groups that have no honest average and went into nothing.
     """
 
     vector: np.ndarray
@@ -39,6 +42,7 @@ class Unmasked:
     total_weight: int
     disputed: tuple[str, ...]
     spare: int
+    refused: tuple[int, ...] = ()
 
 
 def check_contribution(plan: Plan, plan_digest: bytes, roster: Roster, contribution: Contribution) -> None:
@@ -76,7 +80,7 @@ def close(
     opened: Sequence[frozenset[str]] = (),
     least: int = 0,
 ) -> Cohort | None:
-    """Fix S.
+    """Fix S, group by group; a group in which too few can be counted is left out whole.
 
     Args:
         plan: the round's plan.
@@ -89,14 +93,25 @@ def close(
     Returns:
         The cohort to sign, or None where too few clients can be counted.
     """
-    counted = set(headers).intersection(*opened)
+    before = [plan.parts(earlier) for earlier in opened]
+    counted = [
+        _countable(plan, set(part), [set(parts[number]) for parts in before], least)
+        for number, part in enumerate(plan.parts(headers))
+    ]
+    groups = [part for part in counted if part]
+    if len(groups) < fewest_groups(plan.groups):
+        return None
+    return cohort_of(plan, plan_digest, {name: headers[name] for part in groups for name in part}, checkpoint)
+
+
+def _countable(plan: Plan, came: set[str], opened: Sequence[set[str]], least: int) -> set[str]:
+    """Whom of one group the cohort may count; nobody where that would be too few."""
+    counted = came.intersection(*opened)
     ordered = sorted(counted, key=lambda name: canonical.digest(HASH_ORDER_LABEL, [plan.round, name]))
     # Leaving one more out for one of the earlier cohorts changes the difference from the others.
     while counted and any(0 < len(earlier - counted) < least for earlier in opened):
         counted.remove(ordered.pop())
-    if len(counted) < plan.min_cohort:
-        return None
-    return cohort_of(plan, plan_digest, {name: headers[name] for name in counted}, checkpoint)
+    return counted if len(counted) >= plan.min_cohort else set()
 
 
 def cohort_of(plan: Plan, plan_digest: bytes, headers: Mapping[str, Header], checkpoint: LogPosition) -> Cohort:
@@ -127,8 +142,9 @@ def check_opening(plan: Plan, roster: Roster, cohort: Cohort, signed: Signed[Ope
     )
     identity = roster.identity_key(answer.client)
     signed.verify(identity)
-    FIELD.from_bytes(answer.sum, _length(plan))
-    _require(bool(cohort.members) or not any(answer.sum), "the opening of an empty cohort is a sum of zeros")
+    sums = FIELD.from_bytes(answer.sum, plan.groups * _length(plan)).reshape(plan.groups, -1)
+    for part, total in zip(plan.parts(cohort.clients()), sums, strict=True):
+        _require(bool(part) or not total.any(), "the opening of an empty cohort or group is a sum of zeros")
     # One key that breaks check 12 of a plan would make every client refuse the next one.
     key, present = answer.next_key.message, plan.seats[number - 1].key
     _require((key.client, key.federation) == (answer.client, answer.federation), "the next key is another client's")
@@ -142,32 +158,59 @@ def check_opening(plan: Plan, roster: Roster, cohort: Cohort, signed: Signed[Ope
     _require(key.key not in taken, "the next key stands in this plan already")
 
 
-def unmask(plan: Plan, cohort: Cohort, masked: Mapping[str, bytes], openings: Sequence[Opening]) -> Unmasked:
-    """Interpolate the sum of masks, subtract it, decode.
+def unmask(
+    plan: Plan,
+    cohort: Cohort,
+    masked: Mapping[str, bytes],
+    openings: Sequence[Opening],
+    *,
+    last_chance: bool = True,
+) -> Unmasked:
+    """Interpolate the sum of masks of each group, subtract it, decode, combine.
 
     Args:
         plan: the round's plan.
         cohort: the closed cohort.
         masked: the masked vector of every client in it.
         openings: checked openings of it, at least the threshold, one a member.
+        last_chance: no further opening will come: a group whose shares contradict each other beyond mending is one that
+            has no honest average.
 
     Raises:
         OpeningsContradict: the openings contradict each other beyond mending.
-        SumRefused: the sum cannot be an honest average.
+        SumRefused: the sum cannot be an honest average, or those of half of the counted groups or more cannot.
         LocalProtocolError: fewer openings than the threshold.
     """
-    codec = Codec.from_json(plan.codec)
-    length = len(codec.lower) + 1
+    length = _length(plan)
     points = [_seat(plan, opening.client) for opening in openings]
-    sums = np.stack([FIELD.from_bytes(opening.sum, length) for opening in openings])
-    opened = shamir.interpolate(FIELD, points, sums, plan.threshold)
-    total = np.zeros(length, dtype=np.uint64)
-    for member in cohort.members:
-        total = FIELD.add(total, FIELD.from_bytes(masked[member.client], length))
-    vector = FIELD.sub(total, opened.values)
-    decoded = codec.decode(vector, len(cohort.members))
-    disputed = tuple(plan.seats[point - 1].client for point in opened.disputed)
-    return Unmasked(vector, decoded.average, decoded.total_weight, disputed, opened.spare)
+    sums = np.stack([FIELD.from_bytes(opening.sum, plan.groups * length) for opening in openings])
+    vector = np.zeros((plan.groups, length), dtype=np.uint64)
+    disputed: set[int] = set()
+    for number, part in enumerate(plan.parts(cohort.clients())):
+        if not part:
+            continue
+        shares = np.ascontiguousarray(sums[:, number * length : (number + 1) * length])
+        try:
+            # Apart: wrong positions of one group take nothing from what the others can mend.
+            opened = shamir.interpolate(FIELD, points, shares, plan.threshold)
+        except OpeningsContradict:
+            if plan.groups == 1 or not last_chance:
+                raise
+            continue
+        disputed.update(opened.disputed)
+        for client in part:
+            vector[number] = FIELD.add(vector[number], FIELD.from_bytes(masked[client], length))
+        vector[number] = FIELD.sub(vector[number], opened.values)
+    flat = vector.reshape(-1)
+    combined = combine_sums(plan, cohort, flat)
+    return Unmasked(
+        flat,
+        combined.average,
+        combined.total_weight,
+        tuple(plan.seats[point - 1].client for point in sorted(disputed)),
+        len(points) - plan.threshold,
+        combined.refused,
+    )
 
 
 def _length(plan: Plan) -> int:

@@ -11,7 +11,18 @@ from fgpr.secagg import committee, weighted_draw
 from fgpr.secagg.committee import Committee
 from fgpr.secagg.declared_weight import Draw, check_draw
 from fgpr.secagg.encoding import Codec
-from fgpr.secagg.messages import LogPosition, OpeningKey, Plan, Positive, Seat, VoidProof
+from fgpr.secagg.groups import check_groups, deal
+from fgpr.secagg.messages import (
+    CombineRule,
+    Groups,
+    LargestStep,
+    LogPosition,
+    OpeningKey,
+    Plan,
+    Positive,
+    Seat,
+    VoidProof,
+)
 from fgpr.secagg.roster import Roster
 from fgpr.secagg.suites import SuiteName
 from fgpr.secagg.weighting import LARGEST_CLASS, Weighting, check_unit
@@ -25,9 +36,12 @@ class AggregationRules(Message):
         delta: share of the seats that a round must be able to miss.
         committee_cap: most seats.
         invited_cap: most invited clients; None invites all.
-        min_cohort: fewest contributions to open; None is K + 2 of each plan.
         draw: "heads" draws the invited alike, "weights" in proportion to the weights that they declared; the latter
             only with uniform weighting and a cap.
+        min_cohort: fewest contributions to open together, in the cohort or in each group; None is K + 2 of each plan.
+        groups: to which the invited are dealt, so that few liars are outvoted (`fgpr.secagg.groups`).
+        combine: how their averages become one.
+        largest_step: farthest that a round may move a number of theta; a candidate beyond it is not published.
         weighting: "exact" counts observations, "classes" does so in powers of two, "uniform" counts clients.
         weight_unit: observations that are worth a weight of 1; only with "classes".
         suite: of the boxes (`fgpr.secagg.suites`).
@@ -39,6 +53,9 @@ class AggregationRules(Message):
     invited_cap: Positive | None = None
     min_cohort: Positive | None = None
     draw: Draw = "heads"
+    groups: Groups = 1
+    combine: CombineRule = "mean"
+    largest_step: LargestStep = None
     weighting: Weighting = "exact"
     weight_unit: Positive | None = None
     suite: SuiteName = "x25519"
@@ -51,14 +68,16 @@ class AggregationRules(Message):
         try:
             check_unit(self.weighting, self.weight_unit)
             check_draw(self.draw, self.weighting, self.invited_cap)
+            check_groups(self.groups, self.combine)
         except EncodingError as error:
             raise ValueError(str(error)) from error
         return self
 
     @property
     def largest_weight(self) -> int:
-        """The weight cap of the codec: never above what the rule can give."""
-        return min(self.weight_cap, LARGEST_CLASS) if self.weighting == "classes" else self.weight_cap
+        """The weight cap of the codec: never above what the rule can give, so that the total shows a heavier liar."""
+        most = {"exact": self.weight_cap, "classes": LARGEST_CLASS, "uniform": 1}[self.weighting]
+        return min(self.weight_cap, most)
 
 
 def plan_round(
@@ -103,7 +122,7 @@ def plan_round(
     if not seats:
         raise CommitteeError("nobody in the roster may serve on a committee")
     invited = draw_invited(roster, rules.draw, rules.invited_cap, theta_version)
-    numbers = _numbers(roster, rules.draw, len(seats), len(invited), rules.gamma, rules.delta, rules.min_cohort)
+    numbers = _numbers(roster, rules, len(seats), len(invited))
     usable = sum(client in keys for client in seats)
     if usable < numbers.threshold:
         raise CommitteeError(
@@ -126,6 +145,11 @@ def plan_round(
         invited=invited,
         invited_cap=rules.invited_cap,
         draw=rules.draw,
+        declared_cap=rules.weight_cap if rules.draw == "weights" else None,
+        groups=rules.groups,
+        dealt=deal(invited, rules.groups, roster.nonce, theta_version),
+        combine=rules.combine,
+        largest_step=rules.largest_step,
         roster_version=roster.version,
         roster_digest=roster.digest(),
         seats=tuple(Seat(client=client, key=keys.get(client)) for client in seats),
@@ -161,22 +185,21 @@ def committee_of(plan: Plan, roster: Roster) -> Committee:
     Raises:
         CommitteeError: the plan's numbers are not safe, or clients are drawn by weight and one declared none.
     """
-    return _numbers(roster, plan.draw, len(plan.seats), len(plan.invited), plan.gamma, plan.delta, plan.min_cohort)
+    return _numbers(roster, plan, len(plan.seats), len(plan.invited))
 
 
-def _numbers(
-    roster: Roster, draw: Draw, seats: int, invited: int, gamma: float, delta: float, min_cohort: int | None
-) -> Committee:
-    by_weight = draw == "weights"
+def _numbers(roster: Roster, terms: AggregationRules | Plan, seats: int, invited: int) -> Committee:
+    by_weight = terms.draw == "weights"
     return committee.size(
         seats=seats,
         servants=len(roster.servants()),
         invited=invited,
         admitted=len(roster.active()),
-        gamma=gamma,
-        delta=delta,
-        min_cohort=min_cohort,
+        gamma=terms.gamma,
+        delta=terms.delta,
+        min_cohort=terms.min_cohort,
         corrupt_invited=(
-            weighted_draw.max_corrupt(invited, tuple(roster.weights().values()), gamma) if by_weight else None
+            weighted_draw.max_corrupt(invited, tuple(roster.weights().values()), terms.gamma) if by_weight else None
         ),
+        groups=terms.groups,
     )

@@ -2,15 +2,17 @@
 
     CONTRIBUTING --closed--------------> OPENING --sum_opened-------> PUBLISHED
          |                                  |
-         +--too_few_contributions--+        +--too_few_openings--+
-                                   |        +--sum_refused-------+
-                                   v                             v
-                                ABORTED <------------------------+
-                                   |--void_proven---> VOID      the same prior serves the next round
-                                   +--void_timed_out> CARRIED   the old theta becomes a new version
+         |                                  +--step_refused---------------------------------------------+
+         +--too_few_contributions--+        +--too_few_openings--+                                      |
+                                   |        +--sum_refused-------+                                      |
+                                   v                             v                                      |
+                                ABORTED <------------------------+                                      |
+                                   |--void_proven---> VOID      the same prior serves the next round    |
+                                   +--void_timed_out> CARRIED   the old theta becomes a new version <---+
 
 An aborted round settles later: VOID when enough members have proven that no cohort of its plan was or will be opened,
-CARRIED when they could not be had in time. A round to which nobody contributed may stay ABORTED.
+CARRIED when they could not be had in time. A round to which nobody contributed may stay ABORTED. A round that was
+opened and whose average leaves the trust region is CARRIED at once.
 This file does not know who asks; client and aggregator are judged by the same table.
 """
 
@@ -38,6 +40,7 @@ class Event(StrEnum):
     SUM_OPENED = "sum_opened"
     TOO_FEW_OPENINGS = "too_few_openings"
     SUM_REFUSED = "sum_refused"
+    STEP_REFUSED = "step_refused"
     VOID_PROVEN = "void_proven"
     VOID_TIMED_OUT = "void_timed_out"
 
@@ -48,6 +51,7 @@ TRANSITIONS: dict[tuple[Stage, Event], Stage] = {
     (Stage.OPENING, Event.SUM_OPENED): Stage.PUBLISHED,
     (Stage.OPENING, Event.TOO_FEW_OPENINGS): Stage.ABORTED,
     (Stage.OPENING, Event.SUM_REFUSED): Stage.ABORTED,
+    (Stage.OPENING, Event.STEP_REFUSED): Stage.CARRIED,
     (Stage.ABORTED, Event.VOID_PROVEN): Stage.VOID,
     (Stage.ABORTED, Event.VOID_TIMED_OUT): Stage.CARRIED,
 }

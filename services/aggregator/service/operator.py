@@ -10,6 +10,7 @@ from aggregator.storage import complaints, federations, log
 from aggregator.storage import rounds as stored
 from fgpr.errors import UnknownResource
 from fgpr.rest import RoundSummary
+from fgpr.secagg.messages import Plan
 
 
 def start_log(context: Context) -> None:
@@ -53,6 +54,16 @@ def show_round(context: Context, federation: str, number: int) -> dict[str, Any]
         }
 
 
+def plan_of(context: Context, federation: str, number: int) -> Plan:
+    """A round's plan.
+
+    Raises:
+        UnknownResource: there is no such round.
+    """
+    with context.database.read() as connection:
+        return stored.read(connection, federation, number).plan.message
+
+
 def published(context: Context, federation: str, number: int) -> tuple[np.ndarray, list[str]]:
     """The theta that a round published, shape [L], and the clients of its cohort.
 
@@ -63,6 +74,6 @@ def published(context: Context, federation: str, number: int) -> tuple[np.ndarra
         row = stored.read(connection, federation, number)
         for prior, _ in federations.read_priors(connection, federation):
             record = prior.message
-            if record.round == number and record.opened is not None and row.cohort is not None:
+            if record.round == number and record.reason == "averaged" and row.cohort is not None:
                 return record.vector(), sorted(row.cohort.message.clients())
     raise UnknownResource(f"round {number} of {federation} published nothing")

@@ -15,7 +15,8 @@ from fgpr.federated import publication
 from fgpr.federated.publication import PriorRecord
 from fgpr.message import Signed
 from fgpr.secagg import opening
-from fgpr.secagg.messages import Cohort, Opening, VoidProof
+from fgpr.secagg.groups import fewest_groups
+from fgpr.secagg.messages import Cohort, Opening, Plan, VoidProof
 from fgpr.secagg.planning import committee_of
 from fgpr.secagg.stages import Event, Stage, after
 
@@ -26,12 +27,13 @@ def close(context: Context, connection: Connection, row: RoundRow) -> None:
     revoked = clients.read_revoked(connection, row.federation)
     stored = rounds.read_contributions(connection, row.federation, row.number)
     headers = {line.client: line.header.message for line in stored if line.client not in revoked}
-    least = committee_of(plan, roster_of(connection, row)).corrupt_invited + 2
+    least = committee_of(plan, roster_of(connection, row)).corrupt_group + 2
     cohort = opening.close(
         plan, plan.digest(), headers, audit.position(connection), _opened_before(connection, row), least
     )
     if cohort is None:
-        reason = f"{len(headers)} contributions could be counted, {plan.min_cohort} are needed"
+        needed = f"{plan.min_cohort} are needed" if plan.groups == 1 else _needed_by_group(plan)
+        reason = f"{len(headers)} contributions could be counted, {needed}"
         abort(context, connection, row, Event.TOO_FEW_CONTRIBUTIONS, reason)
         return
     signed = Signed[Cohort].make(context.keys.service(), cohort)
@@ -41,6 +43,8 @@ def close(context: Context, connection: Connection, row: RoundRow) -> None:
 
 def publish(context: Context, connection: Connection, row: RoundRow, *, last_chance: bool) -> bool:
     """Unmask the sum and publish the next prior, or abort where it cannot be an honest average.
+
+    Where the average leaves the trust region, the old theta is published as a new version, and the round is carried.
 
     Args:
         context: this process.
@@ -58,7 +62,8 @@ def publish(context: Context, connection: Connection, row: RoundRow, *, last_cha
     masked = {line.client: line.masked for line in stored if line.masked is not None}
     answers = rounds.read_openings(connection, row.federation, row.number)
     try:
-        unmasked = opening.unmask(plan, cohort.message, masked, [signed.message for signed in answers.values()])
+        opened = [signed.message for signed in answers.values()]
+        unmasked = opening.unmask(plan, cohort.message, masked, opened, last_chance=last_chance)
     except SumRefused as error:
         if isinstance(error, OpeningsContradict) and not last_chance:
             return False
@@ -66,7 +71,9 @@ def publish(context: Context, connection: Connection, row: RoundRow, *, last_cha
         return True
     previous, _ = federations.read_prior(connection, row.federation, plan.prior_version)
     record = publication.averaged(previous.message, plan, plan.digest(), cohort.message, unmasked)
-    rounds.move(connection, row, after(row.stage, Event.SUM_OPENED), ended_at=context.clock())
+    event = Event.SUM_OPENED if record.reason == "averaged" else Event.STEP_REFUSED
+    told = publication.step_refusal(previous.message, plan, unmasked.average)
+    rounds.move(connection, row, after(row.stage, event), ended_at=context.clock(), reason=told)
     rounds.erase(connection, row.federation, row.number)
     leaf = PriorPublished(
         federation=row.federation,
@@ -133,13 +140,17 @@ def void_proofs(connection: Connection, federation: str, prior_version: int) -> 
 
 
 def _opened_before(connection: Connection, row: RoundRow) -> list[frozenset[str]]:
-    """Cohorts of carried rounds that started from the same theta: they may have been opened."""
+    """Cohorts of carried rounds that started from the same theta: they were opened, or may have been."""
     theta_version = row.plan.message.theta_version
     return [
         earlier.cohort.message.clients()
         for earlier in rounds.read_in_stage(connection, row.federation, [Stage.CARRIED])
         if earlier.cohort is not None and earlier.plan.message.theta_version == theta_version
     ]
+
+
+def _needed_by_group(plan: Plan) -> str:
+    return f"{plan.min_cohort} are needed in each of {fewest_groups(plan.groups)} of the {plan.groups} groups"
 
 
 def _digests(openings: Iterable[Signed[Opening]]) -> tuple[AnsweredOpening, ...]:

@@ -58,6 +58,8 @@ def test_settings_may_leave_the_bounds_to_the_ranges() -> None:
         ({"aggregation": {"colour": "blue"}}, "colour"),
         ({"aggregation": {"draw": "weights", "invited_cap": 9}}, "set weighting to 'uniform'"),
         ({"aggregation": {"draw": "weights", "weighting": "uniform"}}, "set invited_cap"),
+        ({"aggregation": {"groups": 3}}, "3 groups combined by .mean."),
+        ({"aggregation": {"largest_step": -1}}, "largest_step"),
         ({"rounds": {"min_clients": 2}}, "min_clients"),
         ({"rounds": {"contribute_seconds": 0}}, "contribute_seconds"),
         ({"rounds": {"open_seconds": -1}}, "open_seconds"),

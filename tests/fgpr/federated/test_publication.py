@@ -20,6 +20,9 @@ from support.federation import SPEC, Federation
 MADE = samples.federation()
 INITIAL, AVERAGED, CARRIED = samples.priors()
 PLAN = MADE.rounds[1].plan.message
+CLOSED = MADE.rounds[1].cohort
+assert CLOSED is not None
+COHORT = CLOSED.message
 
 
 def test_the_first_prior_holds_the_model_s_start() -> None:
@@ -49,7 +52,7 @@ def test_an_averaged_prior_names_all_that_went_in() -> None:
     ]
     for number, expected, bound in zip(AVERAGED.theta, (0.1, -0.2, 0.3), half, strict=True):
         assert abs(number - expected) <= bound * (1 + 1e-9)
-    publication.verify_recomputed(AVERAGED, PLAN)
+    publication.verify_recomputed(AVERAGED, PLAN, COHORT, INITIAL)
 
 
 def test_theta_follows_bit_for_bit_from_the_summed_vector_by_arithmetic_of_ones_own() -> None:
@@ -68,7 +71,7 @@ def test_a_carried_prior_is_the_old_theta_as_a_new_version() -> None:
     again = publication.carried(CARRIED, 4)
     assert (again.version, again.theta_version, again.round) == (3, 1, 4)
     with pytest.raises(VerificationError, match="nothing to recompute"):
-        publication.verify_recomputed(CARRIED, PLAN)
+        publication.verify_recomputed(CARRIED, PLAN, COHORT, AVERAGED)
 
 
 @pytest.mark.parametrize("record", [INITIAL, AVERAGED, CARRIED], ids=lambda record: record.reason)
@@ -137,21 +140,21 @@ def nudged(theta: tuple[float, ...]) -> list[float]:
         ({"round": 2}, "another plan"),
         ({"version": 5, "theta_version": 5}, "another plan"),
         ({"federation": "bridges"}, "another plan"),
+        ({"opened": AVERAGED.to_json()["opened"] | {"cohort": canonical.to_text(bytes(32))}}, "another cohort"),
+        ({"opened": AVERAGED.to_json()["opened"] | {"clients": 5}}, "another cohort"),
     ],
 )
 def test_any_change_to_an_averaged_record_is_found(change: dict[str, Any], reason: str) -> None:
     with pytest.raises(VerificationError, match=reason):
-        publication.verify_recomputed(PriorRecord.from_json(AVERAGED.to_json() | change), PLAN)
+        publication.verify_recomputed(PriorRecord.from_json(AVERAGED.to_json() | change), PLAN, COHORT, INITIAL)
 
 
-@pytest.mark.parametrize(
-    ("clients", "words"), [(21, (0, 0, 0, 20)), (4, (0, 0, 0, 4 * 65_535 + 1)), (4, (2**60, 0, 0, 20))]
-)
-def test_a_sum_that_honest_clients_cannot_send_is_refused(clients: int, words: tuple[int, ...]) -> None:
-    total = FIELD.to_bytes(FIELD.array(words))
-    opened = AVERAGED.to_json()["opened"] | {"clients": clients, "sum": canonical.to_text(total)}
+@pytest.mark.parametrize("words", [(0, 0, 0, 3), (0, 0, 0, 4 * 65_535 + 1), (2**60, 0, 0, 20)])
+def test_a_sum_that_honest_clients_cannot_send_is_refused(words: tuple[int, ...]) -> None:
+    opened = AVERAGED.to_json()["opened"] | {"sum": canonical.to_text(FIELD.to_bytes(FIELD.array(words)))}
+    record = PriorRecord.from_json(AVERAGED.to_json() | {"opened": opened})
     with pytest.raises(SumRefused):
-        publication.verify_recomputed(PriorRecord.from_json(AVERAGED.to_json() | {"opened": opened}), PLAN)
+        publication.verify_recomputed(record, PLAN, COHORT, INITIAL)
 
 
 def test_the_codec_takes_bounds_from_the_model_and_bits_from_the_rules() -> None:
@@ -172,4 +175,6 @@ def test_a_federation_s_priors_follow_one_another_through_ten_features() -> None
         record = made.run({name: (np.full(12, -0.01 * number), 1) for name in made.names})
         assert record is not None
         assert (record.version, record.federation) == (number, NAME)
-        publication.verify_recomputed(record, made.rounds[number].plan.message)
+        state = made.rounds[number]
+        assert state.cohort is not None
+        publication.verify_recomputed(record, state.plan.message, state.cohort.message, made.priors[number - 1])

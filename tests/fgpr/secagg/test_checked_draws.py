@@ -76,7 +76,7 @@ def heads_after_weights(made: Case) -> None:
     made.remember_round(contributed=False)
     roster = made.roster.message
     heads = committee.draw(roster.active(), 8, roster.nonce, made.plan.theta_version, committee.INVITED)
-    made.change(draw="heads", invited=heads, min_cohort=5)
+    made.change(draw="heads", declared_cap=None, invited=heads, min_cohort=5)
 
 
 def low_cohort(made: Case) -> None:
@@ -94,7 +94,9 @@ BREAKS: list[tuple[int, str, Break]] = [
     (7, "is client-03's of bridges", with_weight("client-03", federation="bridges")),
     (7, "client-03 declared no weight", no_weight),
     (7, "client-03 declared weight 121, above the cap 120", with_weight("client-03", weight=121)),
+    (7, "client-11 declared weight 120, above the cap 119", lambda made: made.change(declared_cap=119)),
     (8, "leaves fewer than 2 honest", low_cohort),
+    (9, "weight cap 65536 is above 65535", lambda made: made.change(declared_cap=65_536)),
     (10, "the invited clients are not the drawn ones", drawn_by_heads),
     (10, "the invited clients are not the drawn ones", another_invited),
     (10, "the kind of draw are not those of round 1", heads_after_weights),
@@ -127,12 +129,16 @@ def test_the_same_roster_draws_anew_for_each_theta_in_the_same_way() -> None:
 def test_another_roster_may_have_other_caps_and_another_kind_of_draw() -> None:
     made = drawn()
     made.change(round=2)
-    made.remember_round(contributed=False, roster_version=7, draw="heads", invited_cap=3, committee_cap=9)
+    made.remember_round(
+        contributed=False, roster_version=7, draw="heads", declared_cap=None, invited_cap=3, committee_cap=9
+    )
     made.change_roster(version=8)
     made.check()
 
 
-@pytest.mark.parametrize("fields", [{"draw": "heads"}, {"roster_version": 7, "roster_digest": bytes(32)}])
+@pytest.mark.parametrize(
+    "fields", [{"draw": "heads", "declared_cap": None}, {"roster_version": 7, "roster_digest": bytes(32)}]
+)
 def test_only_a_roster_by_which_was_drawn_before_is_not_verified_again(fields: dict[str, Any]) -> None:
     made = drawn()
     with_weight("client-00", STRANGER, weight=120)(made)

@@ -1,5 +1,6 @@
 import hashlib
 import math
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -169,3 +170,63 @@ def test_draws_that_make_no_sense_are_refused() -> None:
         committee.draw(["a", "b", "a"], 2, NONCE, 0, SEAT)
     with pytest.raises(CommitteeError, match="draw 0 of 3"):
         committee.draw(["a", "b", "c"], 0, NONCE, 0, SEAT)
+
+
+@pytest.mark.parametrize(
+    ("invited", "corrupt", "groups"), [(20, 4, 3), (60, 12, 4), (100, 20, 5), (200, 40, 10), (1_000, 200, 41)]
+)
+def test_corrupt_clients_of_one_group_are_the_hypergeometric_tail_s(invited: int, corrupt: int, groups: int) -> None:
+    found = committee.max_corrupt_in_group(invited, corrupt, groups)
+    size = math.ceil(invited / groups)
+    assert groups * hypergeom.sf(found, invited, corrupt, size) <= 2**-40
+    assert found == min(size, corrupt) or groups * hypergeom.sf(found - 1, invited, corrupt, size) > 2**-40
+    assert committee.max_corrupt_in_group(invited, corrupt, 1) == corrupt
+
+
+def test_at_least_one_client_of_a_group_counts_as_corrupt() -> None:
+    assert committee.max_corrupt_in_group(9, 1, 3) == 1
+    assert committee.max_corrupt_in_group(9, 0, 3) == 1
+
+
+def largest(clients: int, gamma: float) -> tuple[int, Committee]:
+    """The most groups that so many clients can be dealt to, and the numbers then."""
+    fitting: list[tuple[int, Committee]] = []
+    for groups in range(3, clients // 3 + 1):
+        try:
+            found = committee.size(
+                seats=clients,
+                servants=clients,
+                invited=clients,
+                admitted=clients,
+                gamma=gamma,
+                delta=0.25,
+                groups=groups,
+            )
+        except CommitteeError:
+            continue
+        fitting.append((groups, found))
+    return fitting[-1]
+
+
+def test_the_page_s_table_of_groups_is_what_is_computed() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "protocol.md").read_text(encoding="utf-8")
+    _, _, after = page.partition("| invited | gamma | K |")
+    rows = [line.strip("| ").split(" | ") for line in after.split("\n\n")[0].splitlines()[2:]]
+    assert len(rows) == 6
+    for row in rows:
+        invited, gamma, *told = row
+        groups, found = largest(int(invited.replace(",", "")), float(gamma))
+        expected = (found.corrupt_invited, found.corrupt_group, found.min_cohort, groups, (groups - 1) // 2)
+        assert tuple(map(int, told)) == expected
+
+
+def test_a_group_too_small_to_hide_in_is_refused_with_the_numbers() -> None:
+    everybody = {"seats": 60, "servants": 60, "invited": 60, "admitted": 60}
+    with pytest.raises(
+        CommitteeError, match=r"dealt to 5 groups are 12 in the smallest, and min_cohort is 14 with 12 corrupt"
+    ):
+        committee.size(**everybody, gamma=0.2, delta=0.25, groups=5)
+    with pytest.raises(CommitteeError, match="15 in the smallest, and min_cohort is 16"):
+        committee.size(**everybody, gamma=0.2, delta=0.25, groups=4, min_cohort=16)
+    with pytest.raises(CommitteeError, match="12 corrupt in one of 4 groups of 60 invited"):
+        committee.size(**everybody, gamma=0.2, delta=0.25, groups=4, min_cohort=13)

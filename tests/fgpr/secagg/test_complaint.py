@@ -157,7 +157,7 @@ def test_more_than_x_members_convict_and_x_do_not(monkeypatch: pytest.MonkeyPatc
     # The same member twice is one member.
     assert convicted(plan, roster, [message, message]) == ()
     assert convicted(plan, roster, [message, another]) == (LIAR,)
-    monkeypatch.setattr("fgpr.secagg.complaint.committee_of", lambda *_: Committee(6, 2, 4, 1, 3, 1))
+    monkeypatch.setattr("fgpr.secagg.complaint.committee_of", lambda *_: Committee(6, 2, 4, 1, 1, 3, 1))
     assert convicted(plan, roster, [message, another]) == ()
 
 

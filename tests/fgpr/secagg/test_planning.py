@@ -4,6 +4,7 @@ import pytest
 
 from fgpr.errors import CapacityError, CommitteeError, EncodingError
 from fgpr.secagg import committee
+from fgpr.secagg.groups import deal
 from fgpr.secagg.planning import AggregationRules, committee_of
 from support.federation import Federation
 
@@ -130,3 +131,42 @@ def test_classes_travel_with_their_unit_and_bound_the_codec_s_cap() -> None:
 def test_a_unit_belongs_to_classes_alone(change: dict[str, Any]) -> None:
     with pytest.raises(EncodingError, match="weight_unit"):
         AggregationRules.from_json(AggregationRules().to_json() | change)
+
+
+def test_rules_without_groups_and_trust_region_have_the_bytes_that_they_had() -> None:
+    plan = Federation(4).plan().message
+    for message in (AggregationRules(), plan):
+        assert not {"groups", "dealt", "combine", "largest_step"} & message.to_json().keys()
+        assert type(message).decode(message.encode()) == message
+
+
+def test_groups_and_trust_region_travel_in_the_plan() -> None:
+    rules = AggregationRules(groups=3, combine="median", largest_step=0.5)
+    assert AggregationRules.from_json(rules.to_json()) == rules
+    made = Federation(15, rules)
+    plan = made.plan().message
+    told = plan.to_json()
+    assert (told["groups"], told["combine"], told["largest_step"]) == (3, "median", 0.5)
+    assert plan.dealt == deal(plan.invited, 3, made.roster.message.nonce, 0)
+    parts = plan.parts(plan.invited)
+    assert sorted(name for part in parts for name in part) == list(plan.invited)
+    assert [len(part) for part in parts] == [5, 5, 5]
+    assert plan.parts(["client-03"]) == tuple(("client-03",) if number == plan.dealt[3] else () for number in (1, 2, 3))
+    assert plan.min_cohort == 5
+    with pytest.raises(CommitteeError, match="10 invited clients dealt to 3 groups are 3 in the smallest"):
+        Federation(10, rules).plan()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"groups": 3}, {"groups": 2, "combine": "median"}, {"combine": "median"}, {"groups": 0}, {"largest_step": 0}],
+)
+def test_groups_that_outvote_nobody_are_no_rules(change: dict[str, Any]) -> None:
+    with pytest.raises(EncodingError, match=r"groups|largest_step"):
+        AggregationRules.from_json(AggregationRules().to_json() | change)
+
+
+def test_where_every_client_counts_alike_the_total_shows_a_heavier_one() -> None:
+    rules = AggregationRules(weighting="uniform")
+    assert rules.largest_weight == 1
+    assert Federation(4, rules).plan().message.codec["weight_cap"] == 1

@@ -12,6 +12,7 @@ LEGAL = {
     ("opening", "sum_opened"): "published",
     ("opening", "too_few_openings"): "aborted",
     ("opening", "sum_refused"): "aborted",
+    ("opening", "step_refused"): "carried",
     ("aborted", "void_proven"): "void",
     ("aborted", "void_timed_out"): "carried",
 }
