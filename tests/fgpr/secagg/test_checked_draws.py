@@ -150,7 +150,7 @@ def test_only_a_roster_by_which_was_drawn_before_is_not_verified_again(fields: d
     made = drawn()
     made.change(round=2)
     made.remember_round(contributed=False)
-    made.change(codec=made.plan.codec | {"weight_cap": 119})
+    made.change(declared_cap=119)
     with pytest.raises(PlanRefused, match="above the cap 119"):
         made.check()
 
