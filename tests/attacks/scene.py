@@ -141,8 +141,8 @@ class OverHttp:
 class Scene:
     """A federation in memory under a malicious aggregator, and whoever it turns to."""
 
-    def __init__(self, make: Callable[[Federation, str], Victim]) -> None:
-        self.federation = Federation(CLIENTS)
+    def __init__(self, make: Callable[[Federation, str], Victim], federation: Federation | None = None) -> None:
+        self.federation = federation or Federation(CLIENTS)
         self._make = make
         self._victims: dict[str, Victim] = {}
 
@@ -193,14 +193,14 @@ class Scene:
         self.federation.finish()
 
 
-def in_memory() -> Scene:
+def in_memory(federation: Federation | None = None) -> Scene:
     """A scene without a network."""
-    return Scene(InMemory)
+    return Scene(InMemory, federation)
 
 
 @contextmanager
-def http(folder: Path) -> Iterator[Scene]:
+def http(folder: Path, federation: Federation | None = None) -> Iterator[Scene]:
     """A scene with real agents and a real socket."""
     numbers = itertools.count()
     with lying_server() as server:
-        yield Scene(lambda federation, name: OverHttp(federation, name, folder / f"{name}-{next(numbers)}", server))
+        yield Scene(lambda made, name: OverHttp(made, name, folder / f"{name}-{next(numbers)}", server), federation)
