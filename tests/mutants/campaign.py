@@ -40,7 +40,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "opening": (
         "tests/fgpr/secagg/test_opening.py",
         "tests/fgpr/secagg/test_suites.py",
-        "tests/protocol/test_groups.py",
+        "tests/fgpr/secagg/test_group_openings.py",
     ),
     "groups": ("tests/fgpr/secagg/test_groups.py",),
     "combination": ("tests/fgpr/secagg/test_combination.py",),
