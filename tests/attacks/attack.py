@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attacks.scene import Scene, http, in_memory
-from fgpr.secagg.planning import AggregationRules
+from support.federation import Federation
 
 CHANNELS = ("memory", "HTTP")
 
@@ -44,19 +44,19 @@ def on_client(
     expected: str,
     play: Callable[[Scene], str],
     over_http: str = "",
-    rules: AggregationRules | None = None,
+    federation: Callable[[], Federation] | None = None,
 ) -> Attack:
     """A malicious aggregator against a client: the library's checks in memory, the real agent over HTTP.
 
-    `over_http` where the agent stops it in another way than the checks would; `rules` of the federation, if not the
-    default ones.
+    `over_http` where the agent stops it in another way than the checks would; `federation` makes one, if not the
+    default one.
     """
 
     def memory(_: Path) -> str:
-        return play(in_memory(rules))
+        return play(in_memory(federation and federation()))
 
     def network(folder: Path) -> str:
-        with http(folder, rules) as scene:
+        with http(folder, federation and federation()) as scene:
             return play(scene)
 
     return Attack(

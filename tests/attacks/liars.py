@@ -156,7 +156,7 @@ def _too_many_wrong_openings(made: RoundOfLiars) -> str:
     return made.open_all({name: _with_sum(7) for name in made.names[: made.mends + 1]})
 
 
-def _bad_boxes(seats: int, plaintext: bytes) -> Callable[[Plan, Client, Contribution], Contribution]:
+def bad_boxes(seats: int, plaintext: bytes) -> Callable[[Plan, Client, Contribution], Contribution]:
     def tamper(plan: Plan, sender: Client, made: Contribution) -> Contribution:
         for seat in range(4, 4 + seats):
             bad = malice.box_of(plan, sender, seat, plaintext)
@@ -170,17 +170,17 @@ WRONG_SHARE = FIELD.to_bytes(FIELD.array([1, 2, 3, 4]))
 
 
 def _bad_share(made: RoundOfLiars) -> str:
-    made.contribute_all({made.names[LIAR]: _bad_boxes(1, WRONG_SHARE)})
+    made.contribute_all({made.names[LIAR]: bad_boxes(1, WRONG_SHARE)})
     return made.open_all({})
 
 
 def _bad_shares(made: RoundOfLiars) -> str:
-    made.contribute_all({made.names[LIAR]: _bad_boxes(made.mends + 1, WRONG_SHARE)})
+    made.contribute_all({made.names[LIAR]: bad_boxes(made.mends + 1, WRONG_SHARE)})
     return made.open_all({})
 
 
 def _short_share(made: RoundOfLiars) -> str:
-    made.contribute_all({made.names[LIAR]: _bad_boxes(1, b"\xff" * 32)})
+    made.contribute_all({made.names[LIAR]: bad_boxes(1, b"\xff" * 32)})
     return made.open_all({})
 
 
@@ -239,9 +239,9 @@ ATTACKS: list[Attack] = [
     Attack(
         "14",
         "C1",
-        "a poisoned update inside the bounds",
+        "a poisoned update inside the bounds, without groups",
         {},
         {},
-        "not promised: one client can put the average anywhere inside the bounds",
+        "not promised: without groups one client can put the average anywhere inside the bounds",
     ),
 ]

@@ -1,16 +1,21 @@
 """Row 6c: a malicious aggregator, also one that holds the roster key, where clients are drawn by declared weights."""
 
 from attacks.attack import Attack, on_client
-from attacks.scene import ME, Scene
+from attacks.scene import CLIENTS, ME, Scene
 from fgpr.message import Signed
 from fgpr.secagg import committee
 from fgpr.secagg.declared_weight import DeclaredWeight
 from fgpr.secagg.planning import AggregationRules
 from fgpr.secagg.roster import Roster
 from support.client import NAME
+from support.federation import Federation
 
 RULES = AggregationRules(draw="weights", weighting="uniform", invited_cap=4)
 LIGHTEST = "client-00"
+
+
+def _federation() -> Federation:
+    return Federation(CLIENTS, RULES)
 
 
 def _picked(scene: Scene) -> str:
@@ -25,7 +30,7 @@ def _by_heads(scene: Scene) -> str:
     scene.round()
     plan, roster = scene.plan(), scene.federation.roster.message
     heads = committee.draw(roster.active(), 4, roster.nonce, plan.theta_version, committee.INVITED)
-    scene.lie(draw="heads", invited=heads)
+    scene.lie(draw="heads", declared_cap=None, invited=heads)
     return scene.victim().contribute()
 
 
@@ -44,7 +49,9 @@ def _reweighed(scene: Scene) -> str:
 
 
 ATTACKS: list[Attack] = [
-    on_client("6c", "clients drawn by weight, the invited picked by hand", "plan check 10", _picked, rules=RULES),
-    on_client("6c", "one roster drawn by weight, then by heads", "plan check 10", _by_heads, rules=RULES),
-    on_client("6c", "another weight than a client declared", "plan check 7", _reweighed, rules=RULES),
+    on_client(
+        "6c", "clients drawn by weight, the invited picked by hand", "plan check 10", _picked, federation=_federation
+    ),
+    on_client("6c", "one roster drawn by weight, then by heads", "plan check 10", _by_heads, federation=_federation),
+    on_client("6c", "another weight than a client declared", "plan check 7", _reweighed, federation=_federation),
 ]

@@ -13,6 +13,7 @@ from fgpr.message import Signed
 from fgpr.secagg.checked_plan import CheckedPlan
 from fgpr.secagg.contributor import contribute
 from fgpr.secagg.messages import Contribution, Opening, Plan
+from fgpr.secagg.planning import AggregationRules
 from fgpr.secagg.stages import Stage
 from support.aggregator import Aggregator, served, settings_of
 from support.client import Client
@@ -62,14 +63,12 @@ def _told(theta: np.ndarray, disputed: tuple[str, ...], silent: list[str]) -> st
 
 
 class InMemoryRound:
-    """Six clients, threshold 4: all six openings mend one wrong one."""
+    """Six clients by default, threshold 4: all six openings mend one wrong one."""
 
-    mends = 1
-
-    def __init__(self) -> None:
-        self._federation = Federation(6)
+    def __init__(self, clients: int = 6, rules: AggregationRules | None = None) -> None:
+        self._federation = Federation(clients, rules)
         self.names = self._federation.names
-        self._federation.plan()
+        self.mends = (clients - self._federation.plan().message.threshold) // 2
 
     def contribute_all(
         self, tampers: Mapping[str, Tamper] | None = None, codecs: Mapping[str, Any] | None = None
@@ -139,7 +138,7 @@ class HttpRound:
 
 
 @contextmanager
-def round_over_http(folder: Path) -> Iterator[HttpRound]:
+def round_over_http(folder: Path, rules: AggregationRules | None = None) -> Iterator[HttpRound]:
     """A round at a real aggregator behind a real socket."""
-    with served(folder, settings_of(min_clients=20), keeps_deadlines=False) as aggregator:
+    with served(folder, settings_of(rules=rules, min_clients=20), keeps_deadlines=False) as aggregator:
         yield HttpRound(aggregator)

@@ -16,7 +16,6 @@ from fgpr.federated.publication import PriorRecord
 from fgpr.message import Signed
 from fgpr.rest import PriorView
 from fgpr.secagg.messages import Cohort, Contribution, Plan
-from fgpr.secagg.planning import AggregationRules
 from fgpr.secagg.stages import Stage
 from support import agent_home
 from support.agent_home import AgentHome
@@ -142,8 +141,8 @@ class OverHttp:
 class Scene:
     """A federation in memory under a malicious aggregator, and whoever it turns to."""
 
-    def __init__(self, make: Callable[[Federation, str], Victim], rules: AggregationRules | None = None) -> None:
-        self.federation = Federation(CLIENTS, rules)
+    def __init__(self, make: Callable[[Federation, str], Victim], federation: Federation | None = None) -> None:
+        self.federation = federation or Federation(CLIENTS)
         self._make = make
         self._victims: dict[str, Victim] = {}
 
@@ -194,16 +193,14 @@ class Scene:
         self.federation.finish()
 
 
-def in_memory(rules: AggregationRules | None = None) -> Scene:
+def in_memory(federation: Federation | None = None) -> Scene:
     """A scene without a network."""
-    return Scene(InMemory, rules)
+    return Scene(InMemory, federation)
 
 
 @contextmanager
-def http(folder: Path, rules: AggregationRules | None = None) -> Iterator[Scene]:
+def http(folder: Path, federation: Federation | None = None) -> Iterator[Scene]:
     """A scene with real agents and a real socket."""
     numbers = itertools.count()
     with lying_server() as server:
-        yield Scene(
-            lambda federation, name: OverHttp(federation, name, folder / f"{name}-{next(numbers)}", server), rules
-        )
+        yield Scene(lambda made, name: OverHttp(made, name, folder / f"{name}-{next(numbers)}", server), federation)

@@ -1,10 +1,16 @@
 """Every attack, in the order of the threat model."""
 
-from attacks import liars, lying_cohorts, lying_draws, lying_plans
+from attacks import liars, lying_cohorts, lying_draws, lying_groups, lying_plans
 from attacks.attack import Attack
 
 ATTACKS: list[Attack] = sorted(
-    [*lying_cohorts.ATTACKS, *lying_plans.ATTACKS, *lying_draws.ATTACKS, *liars.ATTACKS],
+    [
+        *lying_cohorts.ATTACKS,
+        *lying_plans.ATTACKS,
+        *lying_draws.ATTACKS,
+        *lying_groups.ATTACKS,
+        *liars.ATTACKS,
+    ],
     # The swapped boxes first.
     key=lambda attack: (attack.row != "6b", int(attack.row.rstrip("bc"))),
 )

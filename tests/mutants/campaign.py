@@ -27,6 +27,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/fgpr/secagg/test_checked_plan.py",
         "tests/fgpr/secagg/test_checked_draws.py",
         "tests/fgpr/secagg/test_suites.py",
+        "tests/fgpr/secagg/test_group_refusals.py",
     ),
     "checked_draws": (
         "tests/fgpr/secagg/test_checked_draws.py",
@@ -40,11 +41,18 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/fgpr/secagg/test_member_refusals.py",
         "tests/fgpr/secagg/test_member.py",
         "tests/protocol/test_two_cohorts.py",
+        "tests/fgpr/secagg/test_group_refusals.py",
     ),
     "log_span": ("tests/fgpr/secagg/test_member_refusals.py", "tests/protocol/test_revocations.py"),
     "void_proof": ("tests/fgpr/secagg/test_void_proof.py",),
     "complaint": ("tests/fgpr/secagg/test_complaint.py",),
-    "opening": ("tests/fgpr/secagg/test_opening.py", "tests/fgpr/secagg/test_suites.py"),
+    "opening": (
+        "tests/fgpr/secagg/test_opening.py",
+        "tests/fgpr/secagg/test_suites.py",
+        "tests/fgpr/secagg/test_group_openings.py",
+    ),
+    "groups": ("tests/fgpr/secagg/test_groups.py",),
+    "combination": ("tests/fgpr/secagg/test_combination.py",),
 }
 """The part of the suite that has to notice, for each module with checks."""
 

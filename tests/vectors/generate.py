@@ -99,7 +99,7 @@ def vectors(kept: list[dict[str, Any]]) -> Vectors:
     """
     boxes = Boxes({(line["info"], line["opening_key"], line["plaintext"]): line["box"] for line in kept})
     with boxes.instead_of_sealing():
-        made = _messages() | {"hybrid": _hybrid(), "weighted": weighted_draws.vectors()}
+        made = _messages() | {"hybrid": _hybrid(), "weighted": weighted_draws.vectors(), "groups": _groups()}
     return made | {"boxes": boxes.used}
 
 
@@ -239,6 +239,36 @@ def _hybrid() -> Vectors:
     return {
         "keys": {"identities": secrets.identities, "openings": secrets.openings},
         "messages": [entry(signed), entry(key.message), entry(made.now.contributions["client-00"])],
+    }
+
+
+def _groups() -> Vectors:
+    """Nine clients dealt to three groups, with a trust region: a round from its plan to its prior."""
+    rules = AggregationRules(groups=3, combine="median", largest_step=0.5)
+    made, secrets = Federation(9, rules, seed=2033), Secrets()
+    signed = made.plan()
+    start = made.prior.vector()
+    for place, name in enumerate(made.names):
+        made.contribute(name, start + np.array([0.125, -0.25, 0.0]) + 0.0625 * place, 1 + place)
+    secrets.note(made)
+    made.close()
+    for name in made.names:
+        made.open(name)
+    masked = {name: canonical.to_text(sent.masked) for name, sent in made.now.contributions.items()}
+    state, record = made.now, made.finish()
+    assert state.cohort is not None
+    assert state.unmasked is not None
+    openings = list(state.openings.values())
+    return {
+        "keys": {"identities": secrets.identities, "openings": secrets.openings},
+        "roster_nonce": canonical.to_text(made.roster.message.nonce),
+        "parts": [list(part) for part in signed.message.parts(made.names)],
+        "masked": masked,
+        "sums": FIELD.to_text(state.unmasked.vector),
+        "average": state.unmasked.average.tolist(),
+        "messages": [entry(signed), entry(signed.message), entry(state.cohort)]
+        + [entry(opening) for opening in openings]
+        + [entry(openings[0].message), entry(record)],
     }
 
 

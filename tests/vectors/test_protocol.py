@@ -20,10 +20,11 @@ from vectors import generate
 
 STORED = generate.stored()
 ENTRIES = ("roster", "plan", "contribution", "cohort", "cohort_view", "opening", "void_proof", "complaint", "prior")
+MORE = ("hybrid", "weighted", "groups")
 
 
 def entries(stem: str) -> list[dict[str, Any]]:
-    return list(STORED[stem]["messages"] if stem in ("hybrid", "weighted") else STORED[stem])
+    return list(STORED[stem]["messages"] if stem in MORE else STORED[stem])
 
 
 def signer(value: dict[str, Any], kind: str) -> bytes:
@@ -56,7 +57,7 @@ def test_without_the_kept_boxes_only_what_depends_on_them_differs() -> None:
 
 
 def test_every_box_opens_to_its_plaintext_with_the_key_that_is_given() -> None:
-    halves = STORED["keys"]["openings"] | STORED["hybrid"]["keys"]["openings"]
+    halves = STORED["keys"]["openings"] | STORED["hybrid"]["keys"]["openings"] | STORED["groups"]["keys"]["openings"]
     for line in STORED["boxes"]:
         key = private_half(canonical.from_text(halves[line["opening_key"]]))
         opened = envelope.open_box(canonical.from_text(line["box"]), key, line["info"].encode())
@@ -65,7 +66,7 @@ def test_every_box_opens_to_its_plaintext_with_the_key_that_is_given() -> None:
     assert halves.keys() >= {line["opening_key"] for line in STORED["boxes"]}
 
 
-@pytest.mark.parametrize("stem", [*ENTRIES, "hybrid", "weighted"])
+@pytest.mark.parametrize("stem", [*ENTRIES, *MORE])
 def test_digests_and_signatures_follow_from_the_json_alone(stem: str) -> None:
     # RFC 8785 for what JSON without floats is: sorted keys, no spaces. Nothing of the messages' code is used.
     for line in entries(stem):
@@ -73,7 +74,7 @@ def test_digests_and_signatures_follow_from_the_json_alone(stem: str) -> None:
         assert len(encoded) == line["bytes"]
         if "label" in line:
             assert hashlib.sha256(line["label"].encode() + b"\0" + encoded).hexdigest() == line["digest"]
-    if stem in ("hybrid", "weighted"):
+    if stem in MORE:
         return
     labels = {line["type"]: line["label"] for line in entries(stem) if "label" in line}
     for line in entries(stem):
@@ -157,6 +158,42 @@ def test_each_declaration_is_signed_by_the_identity_key_beside_it() -> None:
         key = Ed25519PublicKey.from_public_bytes(canonical.from_text(line["identity_key"]))
         signed = b"fgpr-v1/declared-weight\0" + canonical.encode(line["declared"]["message"])
         key.verify(canonical.from_text(line["declared"]["signature"]), signed)
+
+
+def test_the_groups_are_dealt_opened_and_combined_by_what_is_written_down() -> None:
+    told = STORED["groups"]
+    plan = next(line["value"] for line in told["messages"] if line["type"] == "Plan")
+
+    def rank(name: str) -> bytes:
+        text = json.dumps(
+            {"client": name, "nonce": told["roster_nonce"], "theta_version": 0}, separators=(",", ":"), sort_keys=True
+        )
+        return hashlib.sha256(b"fgpr-v1/group\0" + text.encode()).digest()
+
+    ordered = sorted(plan["invited"], key=rank)
+    assert told["parts"] == [sorted(ordered[number::3]) for number in range(3)]
+    assert plan["dealt"] == [1 + ordered.index(name) % 3 for name in plan["invited"]]
+    answers = [line["value"]["message"] for line in told["messages"] if line["type"] == "Signed[Opening]"]
+    seats = [seat["client"] for seat in plan["seats"]]
+    points = [1 + seats.index(answer["client"]) for answer in answers]
+    shares = np.stack([FIELD.from_text(answer["sum"], 12) for answer in answers])
+    averages = []
+    for number, part in enumerate(told["parts"]):
+        masks = shamir.interpolate(FIELD, points, shares[:, 4 * number : 4 * number + 4].copy(), plan["threshold"])
+        total = np.zeros(4, dtype=np.uint64)
+        for client in part:
+            total = FIELD.add(total, FIELD.from_text(told["masked"][client], 4))
+        opened = FIELD.sub(total, masks.values)
+        assert np.array_equal(opened, FIELD.from_text(told["sums"], 12)[4 * number : 4 * number + 4])
+        # Uploads in order of their clients weigh 1 to 9 and are 1/16 of the one before further on.
+        places = [plan["invited"].index(client) for client in part]
+        assert int(opened[3]) == sum(1 + place for place in places)
+        averages.append(sum((1 + place) * place for place in places) / int(opened[3]) / 16)
+    record = told["messages"][-1]["value"]
+    assert record["theta"] == told["average"]
+    start = STORED["prior"][-3]["value"]["theta"]
+    expected = np.array(start) + np.array([0.125, -0.25, 0.0]) + np.median(averages)
+    np.testing.assert_allclose(record["theta"], expected, atol=1e-7)
 
 
 def test_every_message_of_the_protocol_has_its_vector() -> None:
