@@ -29,7 +29,8 @@ class Cost:
         client_json: it reads plan and roster and writes its contribution down.
         member: one member checks the cohort and opens it.
         member_json: it reads the cohort; the opening is short.
-        aggregator: it checks every contribution, closes the cohort, checks every opening and opens the sum.
+        aggregator: it checks every contribution, closes the cohort, checks t + spare openings, opens the sum with them,
+            and checks the keys of the openings that come later.
         aggregator_json: it reads every contribution and opening.
         view: it puts the cohort together for one member and writes it down.
         upload: bytes of a contribution.
