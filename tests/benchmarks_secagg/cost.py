@@ -25,6 +25,7 @@ class Cost:
     Attributes:
         clients: n.
         seats: c.
+        threshold: t.
         client: one client checks the plan, every opening key's signature included, and contributes.
         client_json: it reads plan and roster and writes its contribution down.
         member: one member checks the cohort and opens it.
@@ -41,6 +42,7 @@ class Cost:
 
     clients: int
     seats: int
+    threshold: int
     client: float
     client_json: float
     member: float
@@ -87,6 +89,7 @@ def measure(clients: int, turns: int = TURNS) -> Cost:
     return Cost(
         clients=clients,
         seats=len(made.federation.now.plan.message.seats),
+        threshold=made.federation.now.plan.message.threshold,
         client=client,
         client_json=reading + writing,
         member=member,
