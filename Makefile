@@ -5,11 +5,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 PEERS := .venv-peers
 PEERS_STAMP := $(PEERS)/.ready
+FLOWER := .venv-flower
+FLOWER_STAMP := $(FLOWER)/.ready
 # Parallel clients and tests want one BLAS thread each: two pools on two cores fight.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup setup-peers demo test check fmt bench bench-secagg attack mutants liars lock clean
+.PHONY: help setup setup-peers setup-flower demo test check fmt bench bench-secagg attack mutants liars lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -50,6 +52,13 @@ $(PEERS_STAMP): requirements/peers.txt
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/peers.txt
 	@touch $(PEERS_STAMP)
 
+setup-flower: $(FLOWER_STAMP) ## make .venv-flower with Flower, which only bench-secagg compares with
+
+$(FLOWER_STAMP): requirements/flower.txt
+	$(PYTHON) -m venv $(FLOWER)
+	$(FLOWER)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/flower.txt
+	@touch $(FLOWER_STAMP)
+
 bench-secagg: setup ## CPU and bytes of a round for 10 to 1,000 clients (ARGS=--quick); writes build/reports/bench-secagg.json
 	PYTHONPATH=tests $(BIN)/python -m benchmarks_secagg $(ARGS)
 
@@ -69,4 +78,4 @@ lock: setup ## renew the hashed locks under requirements/
 	for extra in aggregator agent demo; do $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --extra $$extra --no-emit-package fgpr -o requirements/$$extra.txt pyproject.toml; done
 
 clean: ## remove what the targets made
-	rm -rf $(VENV) $(PEERS) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) $(PEERS) $(FLOWER) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

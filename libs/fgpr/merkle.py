@@ -54,7 +54,8 @@ class Tree:
         self._levels = [list(leaf_hashes)]
         while len(self._levels[-1]) > 1:
             below = self._levels[-1]
-            self._levels.append([node_hash(below[i], below[i + 1]) for i in range(0, len(below) - 1, 2)])
+            pairs = zip(below[::2], below[1::2], strict=False)
+            self._levels.append([node_hash(left, right) for left, right in pairs])
 
     def node(self, level: int, index: int) -> bytes:
         """The complete node `index` of `level`.

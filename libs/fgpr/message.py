@@ -101,18 +101,24 @@ class Message(BaseModel):
 
     def digest(self) -> bytes:
         """H(message), 32 bytes."""
-        return canonical.digest_of_encoded(self.label, self._encoded)
+        return self._digest
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with other fields, unchecked; what was written down of this one is not taken along."""
         copied = super().model_copy(update=update, deep=deep)
-        copied.__dict__.pop("_encoded", None)
+        for written in ("_encoded", "_digest"):
+            copied.__dict__.pop(written, None)
         return copied
 
     @cached_property
     def _encoded(self) -> bytes:
         # A plan is signed, hashed and stored: writing it down takes longer than any of these.
         return canonical.encode(self.to_json())
+
+    @cached_property
+    def _digest(self) -> bytes:
+        # Every contribution names its plan, and every opening its cohort.
+        return canonical.digest_of_encoded(self.label, self._encoded)
 
 
 M = TypeVar("M", bound=Message)

@@ -1,4 +1,4 @@
-"""The peers' process, seen from here: each peer as a contestant, asked by message."""
+"""A process of peers, seen from here and asked by message; those of `make bench` as contestants."""
 
 import json
 import os
@@ -17,7 +17,7 @@ PYTHON = ROOT / ".venv-peers" / "bin" / "python"
 
 
 class PeerProcess:
-    """A running process of `benchmarks.peers`."""
+    """A running process that reads one JSON object a line and answers each with one; the first says its versions."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
@@ -65,7 +65,7 @@ class RemotePeer:
 
 
 @contextmanager
-def peer_process(python: Path = PYTHON) -> Iterator[PeerProcess | None]:
+def peer_process(python: Path = PYTHON, module: str = "benchmarks.peers") -> Iterator[PeerProcess | None]:
     """The peers' process while it is needed; None where they are not installed."""
     if not python.is_file():
         yield None
@@ -78,7 +78,7 @@ def peer_process(python: Path = PYTHON) -> Iterator[PeerProcess | None]:
         "JAX_PLATFORMS": "cpu",
         "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
     }
-    command = [str(python), "-W", "ignore", "-m", "benchmarks.peers"]
+    command = [str(python), "-W", "ignore", "-m", module]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT
     ) as process:

@@ -140,12 +140,15 @@ class ARound:
         return [Signed[Opening].decode(body) for body in self.answers.values()]
 
     def take_openings(self, answers: list[Signed[Opening]]) -> list[Opening]:
-        """It checks them."""
+        """It checks t + spare of them, with which it publishes, and only the keys of those that come after."""
         plan, roster, cohort = self.federation.now.plan.message, self.federation.roster.message, self.cohort
         assert cohort is not None
-        for answer in answers:
+        enough = plan.threshold + plan.spare
+        for answer in answers[:enough]:
             opening.check_opening(plan, roster, cohort.message, answer)
-        return [answer.message for answer in answers]
+        for late in answers[enough:]:
+            opening.check_next_key(plan, roster, late.message.client, late.message.next_key)
+        return [answer.message for answer in answers[:enough]]
 
     def unmask(self, taken: dict[str, Contribution], answers: list[Opening]) -> opening.Unmasked:
         """It interpolates, subtracts, decodes."""

@@ -25,11 +25,13 @@ class Cost:
     Attributes:
         clients: n.
         seats: c.
+        threshold: t.
         client: one client checks the plan, every opening key's signature included, and contributes.
         client_json: it reads plan and roster and writes its contribution down.
         member: one member checks the cohort and opens it.
         member_json: it reads the cohort; the opening is short.
-        aggregator: it checks every contribution, closes the cohort, checks every opening and opens the sum.
+        aggregator: it checks every contribution, closes the cohort, checks t + spare openings, opens the sum with them,
+            and checks the keys of the openings that come later.
         aggregator_json: it reads every contribution and opening.
         view: it puts the cohort together for one member and writes it down.
         upload: bytes of a contribution.
@@ -40,6 +42,7 @@ class Cost:
 
     clients: int
     seats: int
+    threshold: int
     client: float
     client_json: float
     member: float
@@ -86,6 +89,7 @@ def measure(clients: int, turns: int = TURNS) -> Cost:
     return Cost(
         clients=clients,
         seats=len(made.federation.now.plan.message.seats),
+        threshold=made.federation.now.plan.message.threshold,
         client=client,
         client_json=reading + writing,
         member=member,

@@ -182,10 +182,10 @@ class Field:
         return self.from_bytes(canonical.from_text(text), length)
 
     def _check(self, vector: Elements) -> None:
-        outside = np.flatnonzero(vector >= self.modulus)
-        if outside.size:
+        outside = vector >= self.modulus
+        if outside.any():
             # The value itself may be secret.
-            raise EncodingError(f"element {outside[0]} reaches the modulus {self.modulus}")
+            raise EncodingError(f"element {outside.argmax()} reaches the modulus {self.modulus}")
 
     def _below_twice(self, a: Elements) -> Elements:
         # For a < modulus the difference wraps around to far above a, so the smaller one is the residue.

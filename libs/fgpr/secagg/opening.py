@@ -16,7 +16,16 @@ from fgpr.secagg import envelope, shamir
 from fgpr.secagg.combination import combine_sums
 from fgpr.secagg.contributor import FIELD, boxes_root, masked_digest
 from fgpr.secagg.groups import fewest_groups
-from fgpr.secagg.messages import Cohort, CohortMember, Contribution, Header, LogPosition, Opening, Plan
+from fgpr.secagg.messages import (
+    Cohort,
+    CohortMember,
+    Contribution,
+    Header,
+    LogPosition,
+    Opening,
+    OpeningKey,
+    Plan,
+)
 from fgpr.secagg.roster import Roster
 from fgpr.secagg.suites import SUITES
 
@@ -66,9 +75,12 @@ def check_contribution(plan: Plan, plan_digest: bytes, roster: Roster, contribut
         len(contribution.boxes) == len(plan.seats),
         f"{len(contribution.boxes)} boxes for {len(plan.seats)} seats",
     )
+    full = len(contribution.masked) + SUITES[plan.suite].overhead
     for seat, box in zip(plan.seats, contribution.boxes, strict=True):
-        wanted = 0 if seat.key is None else len(contribution.masked) + SUITES[plan.suite].overhead
-        _require(len(box) == wanted, f"the box of {seat.client} has {len(box)} bytes, not {wanted}")
+        wanted = 0 if seat.key is None else full
+        # A reason for each box would take longer to write than the boxes to compare.
+        if len(box) != wanted:
+            raise RemoteProtocolError(f"the box of {seat.client} has {len(box)} bytes, not {wanted}")
     _require(boxes_root(contribution.boxes) == header.boxes, "the boxes are not the signed ones")
 
 
@@ -133,28 +145,40 @@ def check_opening(plan: Plan, roster: Roster, cohort: Cohort, signed: Signed[Ope
         CryptographicError: nobody could seal for its next key.
     """
     answer = signed.message
-    number = plan.seat_of(answer.client)
-    if number is None:
-        raise RemoteProtocolError(f"{answer.client} has no seat in round {plan.round}")
+    _require(plan.seat_of(answer.client) is not None, f"{answer.client} has no seat in round {plan.round}")
     _require(
         (answer.federation, answer.round, answer.cohort) == (cohort.federation, cohort.round, cohort.digest()),
         "the opening is of another cohort",
     )
-    identity = roster.identity_key(answer.client)
-    signed.verify(identity)
+    signed.verify(roster.identity_key(answer.client))
     sums = FIELD.from_bytes(answer.sum, plan.groups * _length(plan)).reshape(plan.groups, -1)
     for part, total in zip(plan.parts(cohort.clients()), sums, strict=True):
         _require(bool(part) or not total.any(), "the opening of an empty cohort or group is a sum of zeros")
-    # One key that breaks check 12 of a plan would make every client refuse the next one.
-    key, present = answer.next_key.message, plan.seats[number - 1].key
-    _require((key.client, key.federation) == (answer.client, answer.federation), "the next key is another client's")
-    answer.next_key.verify(identity)
+    check_next_key(plan, roster, answer.client, answer.next_key)
+
+
+def check_next_key(plan: Plan, roster: Roster, client: str, signed: Signed[OpeningKey]) -> None:
+    """Check the key that a member answers with: all of an answer that counts once its round is published.
+
+    One key that breaks check 12 of a plan would make every client refuse the next one.
+
+    Raises:
+        RemoteProtocolError: the client has no seat, or the key could not stand in the next plan.
+        VerificationError: the key is not signed by the member.
+        CryptographicError: nobody could seal for it.
+    """
+    number = plan.seat_of(client)
+    if number is None:
+        raise RemoteProtocolError(f"{client} has no seat in round {plan.round}")
+    key, present = signed.message, plan.seats[number - 1].key
+    _require((key.client, key.federation) == (client, plan.federation), "the next key is another client's")
+    signed.verify(roster.identity_key(client))
     _require(key.suite == plan.suite, f"the next key is of suite {key.suite}, the plan's is {plan.suite}")
     envelope.check_key(key.key, key.suite)
     _require(
         present is None or key.serial > present.message.serial, f"the next key's serial {key.serial} does not rise"
     )
-    taken = {seat.key.message.key for seat in plan.seats if seat.key is not None}
+    taken = [seat.key.message.key for seat in plan.seats if seat.key is not None]
     _require(key.key not in taken, "the next key stands in this plan already")
 
 
@@ -198,9 +222,8 @@ def unmask(
                 raise
             continue
         disputed.update(opened.disputed)
-        for client in part:
-            vector[number] = FIELD.add(vector[number], FIELD.from_bytes(masked[client], length))
-        vector[number] = FIELD.sub(vector[number], opened.values)
+        counted = np.stack([FIELD.from_bytes(masked[client], length) for client in part])
+        vector[number] = FIELD.sub(FIELD.total(counted), opened.values)
     flat = vector.reshape(-1)
     combined = combine_sums(plan, cohort, flat)
     return Unmasked(

@@ -153,15 +153,19 @@ def answer(context: Context, caller: Caller, federation: str, number: int, clien
         target = _target(row, signed.message.cohort)
         if target is None:
             raise too_late(connection, row, "openings of that cohort")
-        opening.check_opening(row.plan.message, roster_of(connection, row), target, signed)
+        counted = (row.stage is Stage.OPENING and bool(target.members)) or (
+            row.stage is Stage.ABORTED and not target.members
+        )
+        if counted:
+            opening.check_opening(row.plan.message, roster_of(connection, row), target, signed)
+        else:
+            # The sum is not needed any more; the key is all that is taken.
+            opening.check_next_key(row.plan.message, roster_of(connection, row), client, signed.message.next_key)
         if target.members and client in complaints.members(connection, federation, number):
             raise Conflict(f"{client} complained of boxes of round {number}, which it cannot have opened, then")
         known = rounds.read_openings(connection, federation, number).get(client)
         if known is not None and known != signed:
             raise Conflict(f"{client} opened round {number} with another body; the first one stands")
-        counted = (row.stage is Stage.OPENING and bool(target.members)) or (
-            row.stage is Stage.ABORTED and not target.members
-        )
         if known is None:
             clients.add_opening_key(connection, signed.message.next_key)
             if counted:

@@ -1,16 +1,18 @@
 from pathlib import Path
 
 import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.testing import assert_allclose
 
 from aggregator.service import enrolment, rounds, schedule
 from aggregator.storage import clients, federations
+from fgpr.errors import VerificationError
 from fgpr.message import Signed
-from fgpr.secagg.messages import Opening
+from fgpr.secagg.messages import Opening, OpeningKey
 from fgpr.secagg.stages import Stage
 from support.aggregator import Aggregator, caller_of, served, settings_of
 from support.client import NAME
-from support.party import Party
+from support.party import Party, refusal
 
 
 def stored_serials(aggregator: Aggregator) -> dict[str, int]:
@@ -68,6 +70,31 @@ def test_a_late_opening_is_acknowledged_for_its_key(tmp_path: Path) -> None:
         for party in parties:
             party.contribute()
         assert late.open().counted
+
+
+def test_of_a_late_opening_the_key_is_checked_and_the_sum_no_longer_needed(tmp_path: Path) -> None:
+    with served(tmp_path, settings_of(every=60), keeps_deadlines=False) as aggregator:
+        parties = contributed(aggregator)
+        late = parties[3]
+        body = late.opening()
+        for party in parties[:3]:
+            party.open()
+        aggregator.clock.forward(600)
+        aggregator.pass_opening()
+        assert aggregator.round(1).stage is Stage.PUBLISHED
+        message = Signed[Opening].decode(body).message
+        stranger = Ed25519PrivateKey.from_private_bytes(bytes([9]) * 32)
+        forged = message.model_copy(update={"next_key": Signed[OpeningKey].make(stranger, message.next_key.message)})
+        refusal(
+            late,
+            VerificationError,
+            lambda: late.send_opening(Signed[Opening].make(late.client.identity_key, forged).encode()),
+        )
+        assert stored_serials(aggregator)[late.name] == 1
+        prior = aggregator.prior()
+        assert not late.send_opening(with_another_sum(late, body)).counted
+        assert stored_serials(aggregator)[late.name] == 2
+        assert aggregator.prior() == prior
 
 
 def test_a_late_opening_after_an_abort_is_acknowledged_too(aggregator: Aggregator) -> None:

@@ -86,7 +86,9 @@ def answered(key: Ed25519PrivateKey | None = None, **fields: Any) -> Signed[Open
     return Signed[Opening].make(key or MADE.clients["client-01"].identity_key, message)
 
 
-def next_key(key: Ed25519PrivateKey | None = None, **fields: Any) -> Signed[Opening]:
+def next_key(key: Ed25519PrivateKey | None = None, key_bytes: bytes | None = None, **fields: Any) -> Signed[Opening]:
+    if key_bytes is not None:
+        fields["key"] = key_bytes
     message = ANSWER.message.next_key.message.model_copy(update=fields)
     return answered(next_key=Signed[OpeningKey].make(key or MADE.clients["client-01"].identity_key, message))
 
@@ -130,6 +132,30 @@ def test_a_next_key_that_would_break_check_twelve_of_the_next_plan_is_refused(se
     unusable = changed.model_copy(update={"key": bytes(32)})
     with pytest.raises(FgprError, match="nobody can seal for this opening key"):
         opening.check_opening(PLAN, ROSTER, COHORT, answered(next_key=Signed[OpeningKey].make(client, unusable)))
+
+
+@pytest.mark.parametrize(
+    ("signed", "reason"),
+    [
+        (next_key(client="client-00"), "the next key is another client's"),
+        (next_key(federation="bridges"), "the next key is another client's"),
+        (next_key(key=STRANGER), "does not hold"),
+        (next_key(suite="mlkem768-x25519", key_bytes=bytes(1216)), "the next key is of suite mlkem768-x25519"),
+        (next_key(key_bytes=bytes(32)), "nobody can seal for this opening key"),
+        (next_key(serial=key_in_seat(2).serial), "does not rise"),
+        (next_key(key_bytes=key_in_seat(4).key), "stands in this plan already"),
+    ],
+)
+def test_of_a_late_opening_only_the_key_counts_and_is_checked(signed: Signed[Opening], reason: str) -> None:
+    late = answered(key=STRANGER, cohort=bytes(32), sum=b"").message
+    opening.check_next_key(PLAN, ROSTER, "client-01", late.next_key)
+    with pytest.raises(FgprError, match=reason):
+        opening.check_next_key(PLAN, ROSTER, "client-01", signed.message.next_key)
+
+
+def test_a_client_without_a_seat_leaves_no_key() -> None:
+    with pytest.raises(RemoteProtocolError, match="sybil has no seat in round"):
+        opening.check_next_key(PLAN, ROSTER, "sybil", ANSWER.message.next_key)
 
 
 def test_the_empty_cohort_is_answered_with_zeros_only() -> None:
