@@ -11,7 +11,7 @@ from typing import TypeVar
 from fgpr import merkle
 from fgpr.auditlog import entries
 from fgpr.errors import VerificationError
-from fgpr.federated.publication import PriorRecord, verify_recomputed
+from fgpr.federated.publication import PriorRecord, verify_cost, verify_recomputed
 from fgpr.message import Message, Signed
 from fgpr.secagg.complaint import check_complaint, convicted
 from fgpr.secagg.messages import Cohort, Complaint, LogPosition, Plan
@@ -125,6 +125,8 @@ def _check_prior(trail: Trail, index: int, record: PriorRecord) -> None:
         _require(previous is not None, index, f"prior {record.version} follows none")
         if previous is not None and record.reason == "carried":
             _require(previous[0].message.theta == record.theta, index, "a carried prior changes theta")
+        if previous is not None:
+            verify_cost(record, previous[0].message, _plans_between(trail, previous[0].message, record))
     if record.opened is None or record.round is None:
         return
     plan, cohort = trail.plans.get((name, record.round)), trail.cohorts.get((name, record.round))
@@ -133,6 +135,13 @@ def _check_prior(trail: Trail, index: int, record: PriorRecord) -> None:
     _require(record.opened.cohort == cohort.message.digest(), index, "the prior names another cohort")
     _require(record.opened.clients == len(cohort.message.members), index, "the prior counts other clients")
     verify_recomputed(record, plan.message)
+
+
+def _plans_between(trail: Trail, previous: PriorRecord, record: PriorRecord) -> list[Plan]:
+    """Plans of the rounds after that of `previous`, up to that of `record`."""
+    numbers = range((previous.round or 0) + 1, (record.round or 0) + 1)
+    found = [trail.plans.get((record.federation, number)) for number in numbers]
+    return [plan.message for plan in found if plan is not None]
 
 
 def _follow_complaint(trail: Trail, index: int, name: str, signed: Signed[Complaint]) -> None:

@@ -47,9 +47,10 @@ class DifferenceCodec:
             if not lower <= number <= upper:
                 raise EncodingError(f"the origin of {name} is {number}, outside its bounds {lower}..{upper}")
 
-    def check_capacity(self, clients: int) -> None:
-        """Check that the sums of so many clients fit the field; raises as `privacy.check_signed_capacity`."""
-        privacy.check_signed_capacity(clients, self.terms, MERSENNE_61)
+    @property
+    def length(self) -> int:
+        """Field elements of a client: L + 1."""
+        return self.codec.length
 
     def quanta(self, x: ArrayLike) -> tuple[list[int], tuple[str, ...], bool]:
         """A client's difference from the origin in whole quanta, before noise.
@@ -151,7 +152,7 @@ def codec_of(plan: Plan) -> Codec | DifferenceCodec:
 
 
 def _shrunk(exact: list[Fraction], clip: int) -> list[int]:
-    """The longest of exact * r / |exact|, rounded, for r = C, C - 1/2, C - 1, ..., that lies in the ball of radius C."""
+    """The rounded exact * r / |exact| for the first r of C, C - 1/2, C - 1, ... that puts it into the ball."""
     # A norm that is rounded up makes it shorter, never longer.
     square = _square(exact)
     norm = Fraction(isqrt(-(-square.numerator // square.denominator)) + 1)

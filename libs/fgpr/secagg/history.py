@@ -28,6 +28,7 @@ class Floors:
         weight_cap: largest weight cap.
         suite: the weakest suite of boxes.
         carries: most rounds in a row that may carry the same theta before the owner is asked.
+        noise: least noise multiplier of differential privacy; 0 takes plans without any, too.
     """
 
     gamma: float = 0.2
@@ -36,6 +37,7 @@ class Floors:
     weight_cap: int = 65_535
     suite: SuiteName = "x25519"
     carries: int = 1
+    noise: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from fgpr.errors import EncodingError
 from fgpr.message import Bytes, Count, Digest, Message, Name, Signed, Timestamp
+from fgpr.secagg.privacy import PrivacyTerms
 from fgpr.secagg.suites import SUITES, SuiteName
 from fgpr.secagg.weighting import Weighting, check_unit
 
@@ -175,7 +176,7 @@ class Plan(Message):
     delta: Annotated[float, Field(ge=0, lt=1)]
     contribute_until: Timestamp
     open_until: Timestamp
-    differential_privacy: None = None
+    differential_privacy: PrivacyTerms | None = None
     suite: SuiteName
     checkpoint: LogPosition
     void: tuple[VoidProof, ...]

@@ -14,7 +14,7 @@ from fgpr.errors import EncodingError, RemoteProtocolError, SumRefused
 from fgpr.message import Signed
 from fgpr.secagg import envelope, shamir
 from fgpr.secagg.contributor import FIELD, boxes_root, masked_digest
-from fgpr.secagg.encoding import Codec
+from fgpr.secagg.differences import codec_of
 from fgpr.secagg.messages import Cohort, CohortMember, Contribution, Header, LogPosition, Opening, Plan
 from fgpr.secagg.roster import Roster
 from fgpr.secagg.suites import SUITES
@@ -32,6 +32,7 @@ class Unmasked:
         total_weight: the sum of the weights.
         disputed: members whose opening or a share in it was wrong; no proof of a lying member.
         spare: openings above the threshold; at 0 a single member could have shifted the result unseen.
+        clamped: names of averages that noise carried out of their bounds; only under differential privacy.
     """
 
     vector: np.ndarray
@@ -39,6 +40,7 @@ class Unmasked:
     total_weight: int
     disputed: tuple[str, ...]
     spare: int
+    clamped: tuple[str, ...] = ()
 
 
 def check_contribution(plan: Plan, plan_digest: bytes, roster: Roster, contribution: Contribution) -> None:
@@ -156,8 +158,7 @@ def unmask(plan: Plan, cohort: Cohort, masked: Mapping[str, bytes], openings: Se
         SumRefused: the sum cannot be an honest average.
         LocalProtocolError: fewer openings than the threshold.
     """
-    codec = Codec.from_json(plan.codec)
-    length = len(codec.lower) + 1
+    codec, length = codec_of(plan), _length(plan)
     points = [_seat(plan, opening.client) for opening in openings]
     sums = np.stack([FIELD.from_bytes(opening.sum, length) for opening in openings])
     opened = shamir.interpolate(FIELD, points, sums, plan.threshold)
@@ -167,7 +168,7 @@ def unmask(plan: Plan, cohort: Cohort, masked: Mapping[str, bytes], openings: Se
     vector = FIELD.sub(total, opened.values)
     decoded = codec.decode(vector, len(cohort.members))
     disputed = tuple(plan.seats[point - 1].client for point in opened.disputed)
-    return Unmasked(vector, decoded.average, decoded.total_weight, disputed, opened.spare)
+    return Unmasked(vector, decoded.average, decoded.total_weight, disputed, opened.spare, decoded.clamped)
 
 
 def _length(plan: Plan) -> int:

@@ -145,6 +145,6 @@ def check_signed_capacity(clients: int, terms: PrivacyTerms, modulus: int) -> No
     worst = clients * terms.clip + tail
     if worst > (modulus - 1) // 2:
         raise CapacityError(
-            f"{clients} clients * clip {terms.clip} + noise of up to {tail} = {worst} quanta is above half the modulus, "
-            f"{(modulus - 1) // 2}: invite fewer, or lower levels or noise"
+            f"{clients} clients * clip {terms.clip} + noise of up to {tail} = {worst} quanta is above half the modulus "
+            f"{modulus}: invite fewer, or lower levels or noise"
         )
