@@ -120,7 +120,7 @@ def noise_tail(clients: int, terms: PrivacyTerms) -> int:
     """What the noise of so many clients, in any number of a sum, exceeds with a probability of at most 2^-40.
 
     A sum of n discrete Gaussians of parameter s^2 is sub-Gaussian with variance n s^2 (Canonne, Kamath and Steinke
-    2020, Proposition 24), so that 2 L exp(-T^2 / (2 n s^2)) bounds the probability for L numbers and both signs.
+    2020), so that 2 L exp(-T^2 / (2 n s^2)) bounds the probability for L numbers and both signs.
 
     Returns:
         T in quanta, rounded up.
