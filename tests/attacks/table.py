@@ -1,10 +1,10 @@
 """Every attack, in the order of the threat model."""
 
-from attacks import liars, lying_cohorts, lying_plans
+from attacks import liars, lying_cohorts, lying_noise, lying_plans
 from attacks.attack import Attack
 
 ATTACKS: list[Attack] = sorted(
-    [*lying_cohorts.ATTACKS, *lying_plans.ATTACKS, *liars.ATTACKS],
+    [*lying_cohorts.ATTACKS, *lying_plans.ATTACKS, *lying_noise.ATTACKS, *liars.ATTACKS],
     # The swapped boxes first.
     key=lambda attack: (attack.row != "6b", int(attack.row.rstrip("b"))),
 )

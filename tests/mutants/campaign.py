@@ -25,6 +25,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "checked_plan": (
         "tests/fgpr/secagg/test_checked_plan_refusals.py",
         "tests/fgpr/secagg/test_checked_plan.py",
+        "tests/fgpr/secagg/test_privacy_checks.py",
         "tests/fgpr/secagg/test_suites.py",
     ),
     "member": (
@@ -32,6 +33,11 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/fgpr/secagg/test_member.py",
         "tests/protocol/test_two_cohorts.py",
     ),
+    "seat_keys": ("tests/fgpr/secagg/test_checked_plan_refusals.py", "tests/fgpr/secagg/test_suites.py"),
+    "privacy_checks": ("tests/fgpr/secagg/test_privacy_checks.py",),
+    "privacy": ("tests/fgpr/secagg/test_privacy.py",),
+    "differences": ("tests/fgpr/secagg/test_differences.py",),
+    "discrete_gaussian": ("tests/fgpr/secagg/test_discrete_gaussian.py",),
     "log_span": ("tests/fgpr/secagg/test_member_refusals.py", "tests/protocol/test_revocations.py"),
     "void_proof": ("tests/fgpr/secagg/test_void_proof.py",),
     "complaint": ("tests/fgpr/secagg/test_complaint.py",),

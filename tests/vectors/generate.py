@@ -30,6 +30,7 @@ from fgpr.secagg.roster import RosterDraft
 from fgpr.secagg.stages import Event
 from fgpr.secagg.suites import SuiteName
 from support.federation import Federation
+from vectors import noised_round
 
 FOLDER = Path(__file__).resolve().parent / "protocol"
 VALUES = {
@@ -97,7 +98,7 @@ def vectors(kept: list[dict[str, Any]]) -> Vectors:
     """
     boxes = Boxes({(line["info"], line["opening_key"], line["plaintext"]): line["box"] for line in kept})
     with boxes.instead_of_sealing():
-        made = _messages() | {"hybrid": _hybrid()}
+        made = _messages() | {"hybrid": _hybrid(), "privacy": _privacy()}
     return made | {"boxes": boxes.used}
 
 
@@ -246,6 +247,18 @@ def _hybrid() -> Vectors:
     return {
         "keys": {"identities": secrets.identities, "openings": secrets.openings},
         "messages": [entry(signed), entry(key.message), entry(made.now.contributions["client-00"])],
+    }
+
+
+def _privacy() -> Vectors:
+    """Three clients under differential privacy: a whole round."""
+    secrets = Secrets()
+    made, messages, derivation = noised_round.play(secrets.note)
+    return {
+        "keys": {"service": canonical.to_text(made.service_key.private_bytes_raw())}
+        | {"identities": secrets.identities, "openings": secrets.openings},
+        "messages": [entry(message) for message in messages],
+        "derivation": derivation,
     }
 
 

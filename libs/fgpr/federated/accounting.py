@@ -25,6 +25,8 @@ from fgpr.errors import EncodingError, PlanRefused
 from fgpr.message import Message
 from fgpr.secagg.privacy import Delta, PrivacyTerms
 
+_PARTS = 10**6
+
 REPLACED = 4
 """How many times more rho a replaced update costs than an absent one: sensitivity 2 C instead of C, squared."""
 
@@ -52,6 +54,8 @@ def rho(terms: PrivacyTerms) -> float:
 def epsilon(rho: float, delta: float) -> float:
     """The epsilon at delta of a rho-zero-concentrated mechanism, by Renyi orders, as dp-accounting finds it.
 
+    Rounded up to millionths: logarithms of two machines differ in their last digits, and what is published should not.
+
     Raises:
         EncodingError: rho negative or not finite, or delta not between 0 and 1.
     """
@@ -63,7 +67,7 @@ def epsilon(rho: float, delta: float) -> float:
 
     accountant = RdpAccountant()
     accountant.compose(ZCDpEvent(rho))
-    return float(accountant.get_epsilon(delta))
+    return math.ceil(float(accountant.get_epsilon(delta)) * _PARTS) / _PARTS
 
 
 class Budget(Message):

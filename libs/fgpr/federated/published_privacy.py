@@ -16,8 +16,8 @@ from fgpr.message import Count, Message
 from fgpr.secagg.messages import Plan
 from fgpr.secagg.privacy import Delta, Mechanism
 
-_SLACK = 1e-9
-"""Relative difference that exp and logarithms of two machines may have."""
+_SLACK = 2e-6
+"""Difference that exponentials and logarithms of two machines may make, after epsilon is rounded to millionths."""
 
 
 class PublishedPrivacy(Message):
@@ -82,7 +82,7 @@ def verify_privacy(told: PublishedPrivacy | None, wanted: PublishedPrivacy | Non
     else:
         numbers = {"rho": told.rho, "epsilon": told.epsilon}
         same = told.model_copy(update={"rho": wanted.rho, "epsilon": wanted.epsilon}) == wanted and all(
-            math.isclose(value, getattr(wanted, name), rel_tol=_SLACK) for name, value in numbers.items()
+            math.isclose(value, getattr(wanted, name), rel_tol=1e-9, abs_tol=_SLACK) for name, value in numbers.items()
         )
     if not same:
         raise VerificationError(f"{what} does not say what its rounds cost in privacy")
