@@ -9,7 +9,7 @@ PEERS_STAMP := $(PEERS)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup setup-peers demo test check fmt bench bench-secagg attack mutants lock clean
+.PHONY: help setup setup-peers demo test check fmt bench bench-secagg privacy attack mutants lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -52,6 +52,9 @@ $(PEERS_STAMP): requirements/peers.txt
 
 bench-secagg: setup ## CPU and bytes of a round for 10 to 1,000 clients (ARGS=--quick); writes build/reports/bench-secagg.json
 	PYTHONPATH=tests $(BIN)/python -m benchmarks_secagg $(ARGS)
+
+privacy: setup ## what differential privacy costs in accuracy on FD001 (needs FGPR_DATA; ARGS=--quick); writes build/reports/privacy.json
+	PYTHONPATH=tests $(BIN)/python -m benchmarks_privacy $(ARGS)
 
 attack: setup ## attack the protocol in memory and over HTTP; writes build/reports/attack.json
 	PYTHONPATH=tests $(BIN)/python -m attacks $(ARGS)

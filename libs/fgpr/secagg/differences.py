@@ -52,6 +52,10 @@ class DifferenceCodec:
         """Field elements of a client: L + 1."""
         return self.codec.length
 
+    def check_capacity(self, clients: int) -> None:
+        """Check that the sums of so many clients fit the field; raises as `privacy.check_signed_capacity`."""
+        privacy.check_signed_capacity(clients, self.terms, MERSENNE_61)
+
     def quanta(self, x: ArrayLike) -> tuple[list[int], tuple[str, ...], bool]:
         """A client's difference from the origin in whole quanta, before noise.
 
