@@ -57,6 +57,7 @@ class NoisedAverage:
 
         Raises:
             DataError: fewer contributions than `min_cohort`, or fewer than one honest client among so many.
+            CommitteeError: no contributions.
             CapacityError: more clients than the field takes.
             EncodingError: a theta that is not finite or has another length.
         """
