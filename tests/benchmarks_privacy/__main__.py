@@ -92,14 +92,14 @@ def summarise(outcomes: Sequence[Outcome]) -> tuple[list[Line], Table]:
             ]
         table.add_row(
             f"{parties}",
-            f"{epsilon:g}" if noised else "no noise",
-            f"{group[0].multiplier:.2f}" if noised else "",
+            (f"{epsilon:g}" if epsilon else "0: the start") if noised else "no noise",
+            f"{group[0].multiplier:.2f}" if group[0].multiplier else "",
             f"{rmse:.4f}",
             f"{ratio:.4f}",
             f"{max(ratios):.4f}",
             f"{coverage:.3f}",
             f"{moved:.3f}" if noised else "",
-            f"{shrunk:.0%}" if noised else "",
+            f"{shrunk:.0%}" if group[0].multiplier else "",
         )
     return lines, table
 
