@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fgpr.errors import EncodingError, LocalProtocolError, SumRefused
+from fgpr.errors import CapacityError, EncodingError, LocalProtocolError, SumRefused
 from fgpr.secagg import discrete_gaussian
 from fgpr.secagg.contributor import FIELD
 from fgpr.secagg.differences import DifferenceCodec
@@ -204,6 +204,13 @@ def test_what_is_not_finite_is_refused_by_its_name(number: float) -> None:
 def test_an_origin_that_is_no_prior_of_this_codec_is_refused(origin: tuple[float, ...], reason: str) -> None:
     with pytest.raises(EncodingError, match=reason):
         codec(origin=origin)
+
+
+def test_sums_that_could_wrap_around_are_refused_by_the_number_of_clients() -> None:
+    made = codec(clip=2**53 - 1)
+    made.check_capacity(127)
+    with pytest.raises(CapacityError, match="128 clients"):
+        made.check_capacity(128)
 
 
 def test_nothing_of_an_encoding_shows() -> None:
