@@ -11,7 +11,7 @@ FLOWER_STAMP := $(FLOWER)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup setup-peers setup-flower demo test check fmt bench bench-secagg attack mutants liars lock clean
+.PHONY: help setup setup-peers setup-flower demo test check fmt bench bench-secagg attack mutants liars privacy lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -61,6 +61,9 @@ $(FLOWER_STAMP): requirements/flower.txt
 
 bench-secagg: setup ## CPU and bytes of a round for 10 to 1,000 clients (ARGS=--quick); writes build/reports/bench-secagg.json
 	PYTHONPATH=tests $(BIN)/python -m benchmarks_secagg $(ARGS)
+
+privacy: setup ## what differential privacy costs in accuracy on FD001 (needs FGPR_DATA; ARGS=--quick); writes build/reports/privacy.json
+	PYTHONPATH=tests $(BIN)/python -m benchmarks_privacy $(ARGS)
 
 attack: setup ## attack the protocol in memory and over HTTP; writes build/reports/attack.json
 	PYTHONPATH=tests $(BIN)/python -m attacks $(ARGS)

@@ -15,6 +15,7 @@ from client_agent.membership import Membership
 from client_agent.opening_keys import OpeningKeys
 from client_agent.trail import Trail
 from fgpr.errors import LocalProtocolError
+from fgpr.federated.accounting import Budget
 from fgpr.secagg.history import Floors, History
 
 
@@ -30,6 +31,7 @@ class Agent:
         federation: the aggregator.
         trail: the audit log.
         floors: the weakest plan that its owner takes.
+        budget: most that all rounds may cost its client in privacy.
         rng: draws mini-batches.
         random_bytes: the system's generator of secret bytes.
     """
@@ -41,6 +43,7 @@ class Agent:
     federation: FederationClient
     trail: Trail
     floors: Floors
+    budget: Budget
     rng: np.random.Generator
     random_bytes: Callable[[int], bytes]
 
@@ -64,6 +67,7 @@ def at_home(
     connection: Connection,
     *,
     floors: Floors,
+    budget: Budget,
     rng: np.random.Generator,
     random_bytes: Callable[[int], bytes],
 ) -> Iterator[Agent]:
@@ -81,7 +85,9 @@ def at_home(
     federation = FederationClient(connection, known.federation)
     with Journal(home) as journal:
         trail = Trail(home, federation, known.service_key)
-        agent = Agent(known, identity_key, journal, OpeningKeys(home), federation, trail, floors, rng, random_bytes)
+        agent = Agent(
+            known, identity_key, journal, OpeningKeys(home), federation, trail, floors, budget, rng, random_bytes
+        )
         # A crash may have come between a checked plan and the erasure.
         agent.retire_keys()
         yield agent

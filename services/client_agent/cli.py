@@ -3,8 +3,6 @@
 import json
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -13,13 +11,23 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from client_agent import declaration, enrolment, identity, intake, membership, predict, published_prior
-from client_agent.events import Event, Kind, one_line
+from client_agent import (
+    declaration,
+    enrolment,
+    identity,
+    intake,
+    membership,
+    predict,
+    privacy_command,
+    published_prior,
+)
+from client_agent.command_line import DEFAULT_DELTA, DEFAULT_HOME, Delta, Epsilon, Home, budget_of, say, telling
+from client_agent.events import Event, Kind
 from client_agent.local_data import Columns
 from client_agent.participate import participate
 from client_agent.published_prior import PublishedPrior
 from fgpr import signatures
-from fgpr.errors import EncodingError, FgprError
+from fgpr.errors import EncodingError
 from fgpr.gp.model import Prior
 from fgpr.secagg.history import Floors
 from fgpr.secagg.suites import SuiteName
@@ -33,20 +41,13 @@ app = typer.Typer(
 )
 prior_app = typer.Typer(help="The prior that the federation has learned.", no_args_is_help=True)
 app.add_typer(prior_app, name="prior")
+app.command("privacy")(privacy_command.show)
 
-Home = Annotated[
-    Path,
-    typer.Option(
-        "--home", envvar="FGPR_HOME", help="Folder of this client's keys and journal.", show_default="~/.fgpr"
-    ),
-]
 Data = Annotated[Path, typer.Option("--data", help="Your rows: CSV with a header row, or C-MAPSS text; .gz too.")]
 Unit = Annotated[int | None, typer.Option("--unit", help="Take the rows of this unit only.")]
 Target = Annotated[
     str | None, typer.Option("--target", help="Column of the target, where yours has another name than the model's.")
 ]
-
-_DEFAULT_HOME = Path.home() / ".fgpr"
 
 
 @app.callback()
@@ -60,7 +61,7 @@ def enrol(
         str,
         typer.Option("--ticket", help="The ticket itself, @FILE, or - for standard input (others may see the first)."),
     ],
-    home: Home = _DEFAULT_HOME,
+    home: Home = DEFAULT_HOME,
     data: Annotated[
         Path | None,
         typer.Option("--data", help="Your rows, which are counted where the federation draws clients by their number."),
@@ -74,26 +75,24 @@ def enrol(
     Some federations draw clients in proportion to their rows. The number of yours, up to a cap, is then declared: it
     stands in the roster and in the audit log for good, where everybody can read it. Others are told nothing of it.
     """
-    with _told():
+    with telling():
         taken = _ticket(ticket)
         rows = None
         if data is not None and taken.weight_cap is not None:
             rows = len(next(iter(intake.read_columns(data, unit).values())))
         receipt = enrolment.enrol(home, taken, rows=rows)
-        _say(
-            f"enrolled as {receipt.client}, a {receipt.role} of {receipt.federation}; keep {home} safe and to yourself"
-        )
+        say(f"enrolled as {receipt.client}, a {receipt.role} of {receipt.federation}; keep {home} safe and to yourself")
         declared = declaration.load(home)
         if declared is not None:
-            _say(f"declared {declared.message.weight} rows: everybody can read this in the roster and the audit log")
+            say(f"declared {declared.message.weight} rows: everybody can read this in the roster and the audit log")
         # The own key's, not the receipt's: whoever signs the roster compares it with what its owner says.
-        _say(f"key id {signatures.key_id(signatures.public_bytes(identity.load(home)))}")
+        say(f"key id {signatures.key_id(signatures.public_bytes(identity.load(home)))}")
 
 
 @app.command()
 def run(
     data: Data,
-    home: Home = _DEFAULT_HOME,
+    home: Home = DEFAULT_HOME,
     unit: Unit = None,
     target: Target = None,
     rounds: Annotated[int | None, typer.Option("--rounds", min=1, help="End after that many rounds.")] = None,
@@ -110,23 +109,32 @@ def run(
     accept_carries: Annotated[
         int, typer.Option("--accept-carries", min=0, help="Rounds in a row that may start from the same theta.")
     ] = Floors.carries,
+    noise: Annotated[
+        float,
+        typer.Option("--noise", min=0.0, help="Least noise multiplier of differential privacy; 0 takes none, too."),
+    ] = Floors.noise,
+    epsilon: Epsilon = None,
+    delta: Delta = DEFAULT_DELTA,
 ) -> None:
     """Take part in rounds until it is stopped.
 
     The data file is read anew for each round. Columns are matched to the model by name. The agent may be stopped and
     killed at any time: start it again, and it goes on where it was.
     """
-    floors = Floors(gamma=gamma, min_cohort=min_cohort, carries=accept_carries, suite=suite, groups=max_groups)
+    floors = Floors(
+        gamma=gamma, min_cohort=min_cohort, carries=accept_carries, suite=suite, groups=max_groups, noise=noise
+    )
+    budget = budget_of(epsilon, delta)
     revoked = []
 
     def show(event: Event) -> None:
         if event.kind is Kind.REVOKED:
             revoked.append(event)
-        _say(f"{event.at:%Y-%m-%d %H:%M:%S}  {f'round {event.round}: ' if event.round else ''}{event.text}")
+        say(f"{event.at:%Y-%m-%d %H:%M:%S}  {f'round {event.round}: ' if event.round else ''}{event.text}")
 
     # As from the keyboard: a process that is number 1 of a container would not end by itself.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with _told(), membership.connect(home) as api:
+    with telling(), membership.connect(home) as api:
         try:
             participate(
                 home,
@@ -134,27 +142,30 @@ def run(
                 api=api,
                 rounds=rounds,
                 floors=floors,
+                budget=budget,
                 target=target,
                 on_event=show,
             )
         except KeyboardInterrupt:
-            _say("stopped; start it again to go on")
+            say("stopped; start it again to go on")
     if revoked:
         raise typer.Exit(1)
 
 
 @prior_app.command("show")
 def show_prior(
-    home: Home = _DEFAULT_HOME,
+    home: Home = DEFAULT_HOME,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Fetch the newest prior, verify it against the audit log, and show it."""
-    with _told():
+    with telling():
         published = _published(home)
         if as_json:
             typer.echo(json.dumps(_as_json(published), indent=2))
         else:
-            _say(_title(published))
+            say(_title(published))
+            if published.record.privacy is not None:
+                say(privacy_command.cost(published.record.privacy))
             Console().print(_table(published.record.prior()))
 
 
@@ -163,7 +174,7 @@ def predict_rows(
     data: Data,
     at: Annotated[str, typer.Option("--at", help="Where to predict: a FILE with the features, or START:STOP:STEP.")],
     out: Annotated[Path, typer.Option("--out", help="CSV file to write, - for standard output.")],
-    home: Home = _DEFAULT_HOME,
+    home: Home = DEFAULT_HOME,
     unit: Unit = None,
     target: Target = None,
 ) -> None:
@@ -174,7 +185,7 @@ def predict_rows(
     used.
     """
     points = None if Path(at).exists() else _points(at)
-    with _told():
+    with telling():
         prior = _published(home).record.prior()
         own = intake.read_columns(data, unit)
         inputs: Columns = intake.read_columns(Path(at)) if points is None else predict.grid(prior.spec, *points)
@@ -190,7 +201,7 @@ def predict_rows(
 
 @app.command()
 def leave(
-    home: Home = _DEFAULT_HOME,
+    home: Home = DEFAULT_HOME,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Leave the federation for good.
@@ -198,13 +209,13 @@ def leave(
     This client can then take part and fetch priors no more. What it contributed to rounds that are closed cannot be
     taken back.
     """
-    with _told():
+    with telling():
         known = membership.load(home)
         if not yes:
             typer.confirm(f"leave {known.federation} as {known.client}, for good?", abort=True)
         with membership.connect(home) as api:
             enrolment.leave(home, api)
-        _say(f"{known.client} left {known.federation}; {home} may be removed")
+        say(f"{known.client} left {known.federation}; {home} may be removed")
 
 
 def _published(home: Path) -> PublishedPrior:
@@ -256,6 +267,7 @@ def _as_json(published: PublishedPrior) -> dict[str, object]:
         "target": prior.spec.target.name,
         "hyperparameters": dict(zip(prior.spec.theta_names, np.exp(prior.theta).tolist(), strict=True)),
         "theta": list(record.theta),
+        "privacy": None if record.privacy is None else record.privacy.to_json(),
         "leaf": published.index,
         "fresh": published.fresh,
     }
@@ -279,20 +291,6 @@ def _points(at: str) -> tuple[float, float, float]:
     except ValueError:
         raise typer.BadParameter(f"{at!r} is no file and no START:STOP:STEP", param_hint="--at") from None
     return start, stop, step
-
-
-def _say(text: str) -> None:
-    typer.echo(one_line(text))
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    """Whatever is raised on purpose ends the command with one line and exit code 1."""
-    try:
-        yield
-    except (FgprError, OSError, UnicodeDecodeError) as error:
-        typer.echo(one_line(f"fgpr-agent: {error}"), err=True)
-        raise typer.Exit(1) from None
 
 
 if __name__ == "__main__":

@@ -45,6 +45,8 @@ class Made:
             parts.append(f"left as it was sent, since these rows do not inform it: {', '.join(self.update.uninformed)}")
         if self.unit is not None:
             parts.append(f"counted with weight {self.contributed.weight}, in powers of two of {self.unit} rows")
+        if self.contributed.shrunk:
+            parts.append("its step was longer than the clip, and was shrunk to it")
         if self.contributed.weight_capped:
             parts.append("fewer rows counted than there are: the federation caps weights")
         return "; ".join(parts)
@@ -72,7 +74,7 @@ def make(
         observer: sees the update.
 
     Raises:
-        PlanRefused: a later plan was checked, or the prior is not the named one.
+        PlanRefused: a later plan was checked, the prior is not the named one, or the round does not fit the budget.
         DataError: the rows cannot be used, or nothing can be learned from them.
         NumericalError: training has no finite result.
         EncodingError: the plan's training settings or the prior's model do not have their form.
@@ -80,6 +82,7 @@ def make(
     plan = checked.plan
     if plan.round != agent.journal.last_round:
         raise PlanRefused(2, f"round {agent.journal.last_round} was seen: round {plan.round} gets no contribution")
+    agent.journal.check_budget(plan, agent.budget)
     if record is None:
         record = plan_check.named_prior(agent, plan)
     if record.digest() != plan.prior_digest:

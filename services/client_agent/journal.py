@@ -2,6 +2,7 @@
 
     HOME/lock                              one agent at a time
     HOME/numbers.json                      the highest numbers seen, and who was revoked; outlives pruned rounds
+    HOME/privacy.json                      what contributions cost in privacy (`client_agent.ledger`)
     HOME/rounds/000007/plan.json           a checked plan with its roster
     HOME/rounds/000007/contribution.json   the one body that was or will be sent, byte for byte
     HOME/rounds/000007/complaint.json      the body of the complaint of boxes that did not open; it opens nothing
@@ -21,7 +22,9 @@ from typing import Self, TypeVar
 from pydantic import Field
 
 from client_agent import durable_file, keyfile, lock
+from client_agent.ledger import FILE_NAME, Ledger
 from fgpr.errors import EncodingError, LocalProtocolError
+from fgpr.federated.accounting import Budget
 from fgpr.message import Bytes, Count, Message, Name, Signed
 from fgpr.secagg.history import History, PastRound, Revocations
 from fgpr.secagg.messages import Cohort, LogPosition, Plan
@@ -99,6 +102,8 @@ class Journal:
             self._rounds: dict[int, PastRound] = {}
             for folder in sorted(self._rounds_folder.iterdir()):
                 self._load(folder)
+            self._ledger = Ledger(home)
+            self._check_charged()
             self._stack = stack.pop_all()
 
     def close(self) -> None:
@@ -158,7 +163,7 @@ class Journal:
         return _bytes(self._folder(number) / CONTRIBUTION)
 
     def write_contribution(self, number: int, body: bytes) -> None:
-        """Write the one contribution to the newest round, before it is sent.
+        """Write the one contribution to the newest round, before it is sent; what it costs in privacy before that.
 
         Raises:
             LocalProtocolError: there is one, the round was opened, its plan was not checked, or a later one was.
@@ -166,8 +171,14 @@ class Journal:
         past = self._rounds.get(number)
         if past is None or number != self.last_round or past.contributed or past.opened is not None:
             raise LocalProtocolError(f"no contribution to round {number} may be made any more")
+        if past.plan.differential_privacy is not None:
+            self._ledger.charge(number, past.plan.differential_privacy)
         durable_file.write_once(self._folder(number) / CONTRIBUTION, body)
         self._rounds[number] = replace(past, contributed=True)
+
+    def check_budget(self, plan: Plan, budget: Budget) -> None:
+        """Check 17 of a plan, by what was charged so far; raises as `client_agent.ledger.Ledger.check`."""
+        self._ledger.check(plan.round, plan.differential_privacy, budget)
 
     def complaint(self, number: int) -> bytes | None:
         """The body of the complaint of a round, as it was written."""
@@ -210,6 +221,15 @@ class Journal:
         """Write that a round is over, so that a restarted agent does not wait for its end."""
         if number > self._numbers.ended:
             self._save(Numbers(**(dict(self._numbers) | {"ended": number})))
+
+    def _check_charged(self) -> None:
+        charged = self._ledger.charges.rounds()
+        for number, past in self._rounds.items():
+            if past.contributed and past.plan.differential_privacy is not None and number not in charged:
+                raise EncodingError(
+                    f"the contribution to round {number} is in no ledger: {FILE_NAME} was removed or is older than the "
+                    "journal. Restore it from a backup taken since that round, or leave and enrol anew"
+                )
 
     def _folder(self, number: int) -> Path:
         return self._rounds_folder / f"{number:06d}"

@@ -21,6 +21,7 @@ from client_agent.federation_client import Connection
 from client_agent.journal import Journal
 from client_agent.local_data import Source
 from fgpr.errors import FgprError, Forbidden
+from fgpr.federated.accounting import Budget
 from fgpr.rest import RoundView
 from fgpr.secagg.history import Floors
 from fgpr.secagg.stages import RUNNING, Stage
@@ -36,6 +37,7 @@ def participate(
     api: Connection,
     rounds: int | None = None,
     floors: Floors | None = None,
+    budget: Budget | None = None,
     target: str | None = None,
     rng: np.random.Generator | None = None,
     random_bytes: Callable[[int], bytes] = secrets.token_bytes,
@@ -54,6 +56,7 @@ def participate(
         api: the way to the aggregator.
         rounds: stop when that many rounds have ended; None goes on for good.
         floors: the weakest plan that the owner takes; the defaults of the class where None.
+        budget: most that all rounds may cost in privacy; no limit where None.
         target: the column of the target, where it has another name than in the model.
         rng: draws mini-batches; seeded by the system where None.
         random_bytes: the system's generator of secret bytes.
@@ -76,6 +79,7 @@ def participate(
         home,
         api,
         floors=Floors() if floors is None else floors,
+        budget=Budget() if budget is None else budget,
         rng=np.random.default_rng() if rng is None else rng,
         random_bytes=random_bytes,
     )

@@ -1,6 +1,6 @@
 """Every attack, in the order of the threat model."""
 
-from attacks import liars, lying_cohorts, lying_draws, lying_groups, lying_plans
+from attacks import liars, lying_cohorts, lying_draws, lying_groups, lying_noise, lying_plans
 from attacks.attack import Attack
 
 ATTACKS: list[Attack] = sorted(
@@ -9,6 +9,7 @@ ATTACKS: list[Attack] = sorted(
         *lying_plans.ATTACKS,
         *lying_draws.ATTACKS,
         *lying_groups.ATTACKS,
+        *lying_noise.ATTACKS,
         *liars.ATTACKS,
     ],
     # The swapped boxes first.

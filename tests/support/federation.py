@@ -144,6 +144,7 @@ class Federation:
             void=void,
             contribute_until="2031-03-09T21:30:00.000Z",
             open_until="2031-03-09T21:40:00.000Z",
+            origin=self.prior.theta,
         )
         signed = self.signed(plan.model_copy(update=changes))
         self.rounds[signed.message.round] = RoundState(signed, self.roster)
@@ -307,7 +308,9 @@ class Federation:
         masked = {name: made.masked for name, made in state.contributions.items()}
         answers = [signed.message for signed in state.openings.values()]
         state.unmasked = opening.unmask(plan, state.cohort.message, masked, answers)
-        record = publication.averaged(self.prior, plan, plan.digest(), state.cohort.message, state.unmasked)
+        record = publication.averaged(
+            self.prior, plan, plan.digest(), state.cohort.message, state.unmasked, self._plans_since()[:-1]
+        )
         state.stage = after(state.stage, Event.SUM_OPENED if record.reason == "averaged" else Event.STEP_REFUSED)
         state.contributions.clear()
         self.publish(record)
@@ -329,8 +332,12 @@ class Federation:
         proven = len(state.openings) >= state.plan.message.threshold
         state.stage = after(state.stage, Event.VOID_PROVEN if proven else Event.VOID_TIMED_OUT)
         if not proven:
-            self.publish(publication.carried(self.prior, state.plan.message.round))
+            self.publish(publication.carried(self.prior, state.plan.message.round, self._plans_since()))
         return state.stage
+
+    def _plans_since(self) -> list[Plan]:
+        """Plans of the rounds after that of the newest prior."""
+        return [state.plan.message for number, state in self.rounds.items() if number > (self.prior.round or 0)]
 
     def run(
         self, updates: Mapping[str, tuple[npt.ArrayLike, int]], openers: Iterable[str] | None = None

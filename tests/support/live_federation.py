@@ -15,6 +15,7 @@ from demo.aggregator_process import AggregatorProcess, federation_of
 from demo.fleet import Fleet
 from fgpr.federated.federation import Federation
 from fgpr.rest import RoundSummary
+from fgpr.secagg.planning import AggregationRules
 from fgpr.secagg.stages import Stage
 
 PATIENCE = 60.0
@@ -92,10 +93,14 @@ class LiveFederation:
 
 
 @contextmanager
-def live(folder: Path, clients: int, *, rounds: int = 1, deadline: float = 30.0) -> Iterator[LiveFederation]:
+def live(
+    folder: Path, clients: int, *, rounds: int = 1, deadline: float = 30.0, rules: AggregationRules | None = None
+) -> Iterator[LiveFederation]:
     """A federation whose aggregator runs; its processes end with the block."""
     engines = fleet.gather(None, 4, clients, 1, seed=3)
     federation = federation_of(engines, rounds, deadline)
+    if rules is not None:
+        federation = federation.model_copy(update={"aggregation": rules})
     aggregator = AggregatorProcess(folder / "aggregator")
     aggregator.prepare(federation)
     aggregator.start()

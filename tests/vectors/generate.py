@@ -30,7 +30,7 @@ from fgpr.secagg.roster import RosterDraft
 from fgpr.secagg.stages import Event
 from fgpr.secagg.suites import SuiteName
 from support.federation import Federation
-from vectors import weighted_draws
+from vectors import noised_round, weighted_draws
 from vectors.line import entry
 
 FOLDER = Path(__file__).resolve().parent / "protocol"
@@ -99,7 +99,12 @@ def vectors(kept: list[dict[str, Any]]) -> Vectors:
     """
     boxes = Boxes({(line["info"], line["opening_key"], line["plaintext"]): line["box"] for line in kept})
     with boxes.instead_of_sealing():
-        made = _messages() | {"hybrid": _hybrid(), "weighted": weighted_draws.vectors(), "groups": _groups()}
+        made = _messages() | {
+            "hybrid": _hybrid(),
+            "weighted": weighted_draws.vectors(),
+            "groups": _groups(),
+            "privacy": _privacy(),
+        }
     return made | {"boxes": boxes.used}
 
 
@@ -269,6 +274,18 @@ def _groups() -> Vectors:
         "messages": [entry(signed), entry(signed.message), entry(state.cohort)]
         + [entry(opening) for opening in openings]
         + [entry(openings[0].message), entry(record)],
+    }
+
+
+def _privacy() -> Vectors:
+    """Three clients under differential privacy: a whole round."""
+    secrets = Secrets()
+    made, messages, derivation = noised_round.play(secrets.note)
+    return {
+        "keys": {"service": canonical.to_text(made.service_key.private_bytes_raw())}
+        | {"identities": secrets.identities, "openings": secrets.openings},
+        "messages": [entry(message) for message in messages],
+        "derivation": derivation,
     }
 
 

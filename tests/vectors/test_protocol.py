@@ -20,7 +20,7 @@ from vectors import generate
 
 STORED = generate.stored()
 ENTRIES = ("roster", "plan", "contribution", "cohort", "cohort_view", "opening", "void_proof", "complaint", "prior")
-MORE = ("hybrid", "weighted", "groups")
+MORE = ("hybrid", "weighted", "groups", "privacy")
 
 
 def entries(stem: str) -> list[dict[str, Any]]:
@@ -57,7 +57,12 @@ def test_without_the_kept_boxes_only_what_depends_on_them_differs() -> None:
 
 
 def test_every_box_opens_to_its_plaintext_with_the_key_that_is_given() -> None:
-    halves = STORED["keys"]["openings"] | STORED["hybrid"]["keys"]["openings"] | STORED["groups"]["keys"]["openings"]
+    halves = {
+        public: half
+        for stem in ("hybrid", "groups", "privacy")
+        for public, half in STORED[stem]["keys"]["openings"].items()
+    }
+    halves |= STORED["keys"]["openings"]
     for line in STORED["boxes"]:
         key = private_half(canonical.from_text(halves[line["opening_key"]]))
         opened = envelope.open_box(canonical.from_text(line["box"]), key, line["info"].encode())

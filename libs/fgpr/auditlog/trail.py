@@ -11,7 +11,7 @@ from typing import TypeVar
 from fgpr import merkle
 from fgpr.auditlog import entries
 from fgpr.errors import VerificationError
-from fgpr.federated.publication import PriorRecord, verify_recomputed
+from fgpr.federated.publication import PriorRecord, verify_cost, verify_recomputed
 from fgpr.message import Message, Signed
 from fgpr.secagg.complaint import check_complaint, convicted
 from fgpr.secagg.declared_weight import DeclaredWeight
@@ -131,16 +131,24 @@ def _check_prior(trail: Trail, index: int, record: PriorRecord) -> None:
     previous, _ = trail.priors.get((name, record.version - 1), (None, 0))
     if previous is None:
         raise VerificationError(f"leaf {index}: prior {record.version} follows none")
+    before = previous.message
     if record.reason in ("carried", "kept"):
-        before = previous.message
         same = (record.theta, record.theta_version) == (before.theta, before.theta_version)
         _require(same, index, f"a {record.reason} prior changes theta")
+    verify_cost(record, before, _plans_between(trail, before, record))
     if record.opened is None or record.round is None:
         return
     plan, cohort = trail.plans.get((name, record.round)), trail.cohorts.get((name, record.round))
     if plan is None or cohort is None:
         raise VerificationError(f"leaf {index}: round {record.round} published without a plan or a cohort")
-    verify_recomputed(record, plan.message, cohort.message, previous.message)
+    verify_recomputed(record, plan.message, cohort.message, before)
+
+
+def _plans_between(trail: Trail, previous: PriorRecord, record: PriorRecord) -> list[Plan]:
+    """Plans of the rounds after that of `previous`, up to that of `record`."""
+    numbers = range((previous.round or 0) + 1, (record.round or 0) + 1)
+    found = [trail.plans.get((record.federation, number)) for number in numbers]
+    return [plan.message for plan in found if plan is not None]
 
 
 def _follow_complaint(trail: Trail, index: int, name: str, signed: Signed[Complaint]) -> None:

@@ -4,17 +4,20 @@ Anybody who holds the log recomputes each theta from the summed field vector bit
 (`fgpr.secagg.encoding`) and the record names everything that went in.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, JsonValue, model_validator
 
 from fgpr.errors import VerificationError
+from fgpr.federated.published_privacy import PublishedPrivacy, privacy_after, verify_privacy
 from fgpr.federated.trust_region import overstepped
 from fgpr.gp.model import ModelSpec, Prior
 from fgpr.message import Bytes, Count, Digest, Message, Name
 from fgpr.secagg.combination import combine_sums
 from fgpr.secagg.contributor import FIELD
+from fgpr.secagg.differences import codec_of
 from fgpr.secagg.encoding import Codec
 from fgpr.secagg.messages import Cohort, Plan
 from fgpr.secagg.opening import Unmasked
@@ -52,6 +55,7 @@ class PriorRecord(Message):
         spec: the model (`fgpr.gp.model.ModelSpec`).
         theta: hyper-parameters in log space, in the wire order.
         opened: what the round opened; only where the reason is "averaged" or "kept".
+        privacy: what all rounds so far cost a client; only under differential privacy.
     """
 
     label: ClassVar[str] = "fgpr-v1/prior"
@@ -64,6 +68,7 @@ class PriorRecord(Message):
     spec: dict[str, JsonValue]
     theta: tuple[float, ...]
     opened: Opened | None
+    privacy: PublishedPrivacy | None = None
 
     @model_validator(mode="after")
     def _coherent(self) -> Self:
@@ -71,6 +76,8 @@ class PriorRecord(Message):
             raise ValueError("exactly an averaged or kept prior says what was opened")
         if (self.reason == "initial") != (self.round is None):
             raise ValueError("exactly the initial prior comes from no round")
+        if self.round is None and self.privacy is not None:
+            raise ValueError("an initial prior cost no privacy")
         older = self.theta_version < self.version
         if self.theta_version > self.version or (self.reason in ("carried", "kept")) != older:
             raise ValueError("exactly a carried or kept prior keeps an older theta version")
@@ -115,10 +122,25 @@ def initial(federation: str, spec: ModelSpec) -> PriorRecord:
     )
 
 
-def averaged(previous: PriorRecord, plan: Plan, plan_digest: bytes, cohort: Cohort, unmasked: Unmasked) -> PriorRecord:
+def averaged(
+    previous: PriorRecord,
+    plan: Plan,
+    plan_digest: bytes,
+    cohort: Cohort,
+    unmasked: Unmasked,
+    between: Sequence[Plan] = (),
+) -> PriorRecord:
     """The record after a round: theta becomes the average (Algorithm 1 of the paper), or stays (`step_refusal`).
 
     A kept theta counts as one that was opened, as a carried one does; the record shows the sums that were refused.
+
+    Args:
+        previous: the record that the round started from.
+        plan: the round's plan.
+        plan_digest: its digest, 32 bytes.
+        cohort: the closed cohort.
+        unmasked: its opened sum.
+        between: plans of the rounds between that of `previous` and this one, which ended void.
     """
     version, kept = previous.version + 1, step_refusal(previous, plan, unmasked.average) is not None
     return PriorRecord(
@@ -136,6 +158,7 @@ def averaged(previous: PriorRecord, plan: Plan, plan_digest: bytes, cohort: Coho
             total_weight=unmasked.total_weight,
             sum=FIELD.to_bytes(unmasked.vector),
         ),
+        privacy=privacy_after(previous.privacy, (*between, plan), unmasked.clamped),
     )
 
 
@@ -144,13 +167,20 @@ def step_refusal(previous: PriorRecord, plan: Plan, average: np.ndarray) -> str 
     return overstepped(Codec.from_json(plan.codec).names, previous.vector(), average, plan.largest_step)
 
 
-def carried(previous: PriorRecord, round_number: int) -> PriorRecord:
-    """The record after a round that could not be proven void: the old theta as a new version."""
+def carried(previous: PriorRecord, round_number: int, since: Sequence[Plan] = ()) -> PriorRecord:
+    """The record after a round that could not be proven void: the old theta as a new version.
+
+    Args:
+        previous: the record that the round started from.
+        round_number: the round.
+        since: plans of all rounds after that of `previous`; what they cost in privacy counts, whatever became of them.
+    """
     changes: dict[str, Any] = {
         "version": previous.version + 1,
         "reason": "carried",
         "round": round_number,
         "opened": None,
+        "privacy": privacy_after(previous.privacy, since),
     }
     return PriorRecord.model_validate(dict(previous) | changes)
 
@@ -186,6 +216,24 @@ def verify_recomputed(record: PriorRecord, plan: Plan, cohort: Cohort, previous:
     theta = _numbers(combined.average) if refused is None else previous.theta
     if (theta, combined.total_weight) != (record.theta, opened.total_weight):
         raise VerificationError(f"prior {record.version} is not what its summed vector decodes to")
+
+
+def verify_cost(record: PriorRecord, previous: PriorRecord, since: Sequence[Plan]) -> None:
+    """Check what a record says of privacy.
+
+    Args:
+        record: averaged or carried.
+        previous: the version before it.
+        since: plans of all rounds after that of `previous`, up to the record's own.
+
+    Raises:
+        VerificationError: it says something else than the plans.
+    """
+    clamped: tuple[str, ...] = ()
+    if record.opened is not None and since and since[-1].differential_privacy is not None:
+        codec = codec_of(since[-1])
+        clamped = codec.decode(FIELD.from_bytes(record.opened.sum, codec.length), record.opened.clients).clamped
+    verify_privacy(record.privacy, privacy_after(previous.privacy, since, clamped), f"prior {record.version}")
 
 
 def _numbers(vector: np.ndarray) -> tuple[float, ...]:

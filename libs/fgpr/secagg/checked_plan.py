@@ -6,7 +6,7 @@
     younger than its prior
 4.  each earlier round of the same prior version to which this client contributed is proven void
 5.  the prior is the named one, finite and inside the codec's bounds
-6.  the sums of all invited clients fit the field
+6.  the sums of all invited clients, noise and all, fit the field
 7.  the roster is the named one, signed by the roster key, its version not below the last one seen and never with
     another content, its checkpoint not beyond the plan's; while a theta is carried, roster and seats stay; where
     clients are drawn by weight, each signed the weight beside it, which is within the cap
@@ -19,6 +19,9 @@
 12. every opening key is signed by its client and of the plan's suite, no serial falls, no key stands twice
 13. the audit log continues the last checkpoint that the client kept, and the plan's own
 14. one carry in a row, no more: after that the owner decides
+15. under differential privacy: uniform weights, noise shared among min_cohort - K clients, differences from the prior
+16. its clip, noise and delta are those of earlier plans, its noise no less than the client's floor
+17. a contributor, before it trains: the round's privacy cost fits the client's budget
 
 A client that fails one stops; nothing has left it.
 """
@@ -35,10 +38,14 @@ from fgpr.message import Signed
 from fgpr.secagg.checked_draws import check_declared, check_draws
 from fgpr.secagg.committee import Committee
 from fgpr.secagg.encoding import Codec
+from fgpr.secagg.field import MERSENNE_61
 from fgpr.secagg.history import Floors, History, PastRound
 from fgpr.secagg.messages import LogPosition, Plan
 from fgpr.secagg.planning import committee_of
+from fgpr.secagg.privacy import check_signed_capacity
+from fgpr.secagg.privacy_checks import check_strength, check_terms
 from fgpr.secagg.roster import Roster
+from fgpr.secagg.seat_keys import check_seat_keys
 from fgpr.secagg.suites import ORDER
 from fgpr.secagg.void_proof import verify_void
 
@@ -114,7 +121,7 @@ def check_plan(
     history: History,
     floors: Floors,
 ) -> CheckedPlan:
-    """Make every check of the module docstring, in order.
+    """Make checks 1 to 16 of the module docstring, in order, but 14 last; 17 is `fgpr.federated.accounting`'s.
 
     Raises:
         PlanRefused: names the check that failed.
@@ -148,8 +155,12 @@ def check_plan(
     _require(5, plan.prior_digest == prior.digest, "the prior's digest is not the named one")
     _check_vector(prior.vector, codec)
     # (6)
+    terms = plan.differential_privacy
     with _failing(6):
-        codec.check_capacity(len(plan.invited))
+        if terms is None:
+            codec.check_capacity(len(plan.invited))
+        else:
+            check_signed_capacity(len(plan.invited), terms, MERSENNE_61)
     # (7)
     members = _check_roster(plan, roster, anchors, history)
     check_declared(plan, members, history)
@@ -162,9 +173,12 @@ def check_plan(
     # (11)
     _require(11, client in plan.invited or plan.seat_of(client) is not None, f"{client} is neither invited nor seated")
     # (12)
-    _check_opening_keys(plan, members, history)
+    check_seat_keys(plan, members, history)
     # (13)
     _check_log(plan, log, history)
+    # (15, 16)
+    check_terms(plan, numbers, prior.vector)
+    check_strength(plan, history, floors)
     # (14)
     carries = plan.prior_version - plan.theta_version
     if carries > floors.carries:
@@ -244,26 +258,6 @@ def _check_floors(plan: Plan, codec: Codec, floors: Floors) -> None:
         f"suite {plan.suite} is weaker than this client's {floors.suite}",
     )
     _require(9, plan.groups <= floors.groups, f"{plan.groups} groups are more than this client's {floors.groups}")
-
-
-def _check_opening_keys(plan: Plan, members: Roster, history: History) -> None:
-    seen: set[bytes] = set()
-    for seat in plan.seats:
-        if seat.key is None:
-            continue
-        key = seat.key.message
-        _require(
-            12,
-            (key.client, key.federation) == (seat.client, plan.federation),
-            f"the key in {seat.client}'s seat is {key.client}'s of {key.federation}",
-        )
-        _require(12, key.suite == plan.suite, f"{key.client}'s opening key is of suite {key.suite}, not {plan.suite}")
-        with _failing(12):
-            seat.key.verify(members.identity_key(seat.client))
-        last = history.serials.get(key.client, 0)
-        _require(12, key.serial >= last, f"{key.client}'s opening key fell from serial {last} to {key.serial}")
-        _require(12, key.key not in seen, f"{key.client}'s opening key stands in another seat too")
-        seen.add(key.key)
 
 
 def _check_log(plan: Plan, log: LogView, history: History) -> None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fgpr.errors import EncodingError, SumRefused
-from fgpr.secagg.encoding import Codec, Decoded
+from fgpr.secagg.differences import codec_of
+from fgpr.secagg.encoding import Decoded
 from fgpr.secagg.field import Elements
 from fgpr.secagg.groups import combine_averages
 from fgpr.secagg.messages import Cohort, Plan
@@ -22,11 +23,13 @@ class Combined:
         average: shape [L]: the weighted average of the cohort, or that of its groups, combined.
         total_weight: the sum of the weights in it.
         refused: numbers of the groups that were counted and whose sum no honest clients can have made.
+        clamped: names of averages that noise carried out of their bounds; only under differential privacy.
     """
 
     average: np.ndarray
     total_weight: int
     refused: tuple[int, ...]
+    clamped: tuple[str, ...]
 
 
 def combine_sums(plan: Plan, cohort: Cohort, vector: Elements) -> Combined:
@@ -44,7 +47,7 @@ def combine_sums(plan: Plan, cohort: Cohort, vector: Elements) -> Combined:
         SumRefused: no more than half of the counted groups have a sum that can be an honest average.
         EncodingError: another shape.
     """
-    codec = Codec.from_json(plan.codec)
+    codec = codec_of(plan)
     if vector.shape != (plan.groups * codec.length,):
         raise EncodingError(f"{plan.groups} sums of {codec.length} elements are needed, got shape {vector.shape}")
     decoded: list[Decoded] = []
@@ -60,7 +63,9 @@ def combine_sums(plan: Plan, cohort: Cohort, vector: Elements) -> Combined:
     if len(decoded) <= len(faults):
         raise _refusal(plan, faults)
     average = combine_averages([each.average for each in decoded], plan.combine)
-    return Combined(average, sum(each.total_weight for each in decoded), tuple(faults))
+    # Noise goes with one group only (`fgpr.secagg.privacy`), so that these are the names of one average.
+    clamped = decoded[0].clamped if plan.groups == 1 else ()
+    return Combined(average, sum(each.total_weight for each in decoded), tuple(faults), clamped)
 
 
 def _refusal(plan: Plan, faults: dict[int, SumRefused]) -> SumRefused:

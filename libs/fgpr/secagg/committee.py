@@ -53,6 +53,11 @@ class Committee:
     min_cohort: int
     spare: int
 
+    @property
+    def carriers(self) -> int:
+        """Honest clients that every cohort has: min_cohort - K."""
+        return self.min_cohort - self.corrupt_invited
+
 
 def size(
     *,

@@ -15,6 +15,8 @@ from fgpr.errors import CryptographicError, LocalProtocolError, PlanRefused
 from fgpr.message import Signed
 from fgpr.secagg import envelope, shamir
 from fgpr.secagg.checked_plan import CheckedPlan
+from fgpr.secagg.differences import DifferenceCodec
+from fgpr.secagg.encoding import Encoded
 from fgpr.secagg.field import MERSENNE_61, Field
 from fgpr.secagg.messages import Contribution, Header
 from fgpr.secagg.weighting import weight_of
@@ -32,12 +34,14 @@ class Contributed:
         weight: the weight that went in; secret.
         weight_capped: whether the weight was above the codec's cap.
         saturated: names of the numbers that were clipped to the codec's bounds.
+        shrunk: whether the difference from the prior was shrunk to the clip; only under differential privacy.
     """
 
     contribution: Contribution
     weight: int = field(repr=False)
     weight_capped: bool
     saturated: tuple[str, ...]
+    shrunk: bool = False
 
 
 def contribute(
@@ -67,8 +71,7 @@ def contribute(
     plan = checked.plan
     if client not in plan.invited:
         raise LocalProtocolError(f"{client} is not invited to round {plan.round}")
-    weight = weight_of(plan.weighting, plan.weight_unit, observations)
-    encoded = checked.codec.encode(values, weight)
+    encoded = _encode(checked, values, observations, random_bytes)
     mask = FIELD.uniform((encoded.vector.size,), random_bytes)
     masked = FIELD.to_bytes(FIELD.add(encoded.vector, mask))
     shares = shamir.share(FIELD, mask, plan.threshold, len(plan.seats), random_bytes)
@@ -85,7 +88,7 @@ def contribute(
         boxes=boxes_root(boxes),
     )
     contribution = Contribution(header=Signed[Header].make(identity_key, header), masked=masked, boxes=boxes)
-    return Contributed(contribution, encoded.weight, encoded.weight_capped, encoded.saturated)
+    return Contributed(contribution, encoded.weight, encoded.weight_capped, encoded.saturated, encoded.shrunk)
 
 
 def masked_digest(masked: bytes) -> bytes:
@@ -96,6 +99,16 @@ def masked_digest(masked: bytes) -> bytes:
 def boxes_root(boxes: tuple[bytes, ...]) -> bytes:
     """Merkle root over the boxes in seat order, as a header names it (RFC 6962), 32 bytes."""
     return merkle.root([merkle.leaf_hash(box) for box in boxes])
+
+
+def _encode(
+    checked: CheckedPlan, values: np.ndarray, observations: int, random_bytes: Callable[[int], bytes]
+) -> Encoded:
+    plan = checked.plan
+    weight = weight_of(plan.weighting, plan.weight_unit, observations)
+    if plan.differential_privacy is None:
+        return checked.codec.encode(values, weight)
+    return DifferenceCodec(checked.codec, plan.differential_privacy).encode(values, random_bytes)
 
 
 def _seal(checked: CheckedPlan, client: str, sender_key: bytes, shares: np.ndarray) -> tuple[bytes, ...]:

@@ -52,12 +52,14 @@ class Encoded:
         weight: the weight that was used; secret.
         saturated: names of the numbers that were outside their bounds and were clipped.
         weight_capped: whether the weight was above the cap.
+        shrunk: whether the difference was longer than the clip; only under differential privacy.
     """
 
     vector: Elements = field(repr=False, compare=False)
     weight: int = field(repr=False)
     saturated: tuple[str, ...]
     weight_capped: bool
+    shrunk: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,10 +69,12 @@ class Decoded:
     Attributes:
         average: [L], float64, each inside its bounds.
         total_weight: sum of the weights.
+        clamped: names of averages that noise carried out of their bounds; they are at the bound.
     """
 
     average: NDArray[np.float64] = field(compare=False)
     total_weight: int
+    clamped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,21 @@ FEWEST = 3
 """The median of two is their mean: with fewer groups nobody is outvoted."""
 
 
-def check_groups(groups: int, combine: Combine) -> None:
-    """Check that the two rules belong together.
+def check_groups(groups: int, combine: Combine, noised: bool = False) -> None:
+    """Check that the rules belong together.
+
+    Args:
+        groups: G.
+        combine: how their averages become one.
+        noised: under differential privacy. Each group would carry the whole noise of a cohort, and the median of noisy
+            averages is no average plus noise: nothing accounts for it here.
 
     Raises:
-        EncodingError: one group with another rule than "mean", more with "mean", or two.
+        EncodingError: one group with another rule than "mean", more with "mean", or two; groups under differential
+            privacy.
     """
+    if noised and groups != 1:
+        raise EncodingError(f"{groups} groups under differential privacy: there may be one; choose one of the two")
     if groups == 1 and combine != "mean":
         raise EncodingError(f"combine {combine!r} needs groups: {FEWEST} or more, and there is one")
     if groups != 1 and (combine == "mean" or groups < FEWEST):

@@ -29,6 +29,7 @@ class Floors:
         suite: the weakest suite of boxes.
         carries: most rounds in a row that may carry the same theta before the owner is asked.
         groups: most groups whose averages a round may reveal apart.
+        noise: least noise multiplier of differential privacy; 0 takes plans without any, too.
     """
 
     gamma: float = 0.2
@@ -38,6 +39,7 @@ class Floors:
     suite: SuiteName = "x25519"
     carries: int = 1
     groups: int = 32
+    noise: float = 0.0
 
 
 @dataclass(frozen=True)

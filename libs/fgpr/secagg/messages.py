@@ -13,6 +13,7 @@ from fgpr.errors import EncodingError
 from fgpr.message import Bytes, Count, Digest, Message, Name, Signed, Timestamp
 from fgpr.secagg.declared_weight import Draw, check_draw
 from fgpr.secagg.groups import Combine, check_groups
+from fgpr.secagg.privacy import PrivacyTerms
 from fgpr.secagg.suites import SUITES, SuiteName
 from fgpr.secagg.weighting import Weighting, check_unit
 
@@ -197,7 +198,7 @@ class Plan(Message):
     delta: Annotated[float, Field(ge=0, lt=1)]
     contribute_until: Timestamp
     open_until: Timestamp
-    differential_privacy: None = None
+    differential_privacy: PrivacyTerms | None = None
     suite: SuiteName
     checkpoint: LogPosition
     void: tuple[VoidProof, ...]
@@ -216,7 +217,7 @@ class Plan(Message):
     @model_validator(mode="after")
     def _groups_belong(self) -> Self:
         try:
-            check_groups(self.groups, self.combine)
+            check_groups(self.groups, self.combine, noised=self.differential_privacy is not None)
         except EncodingError as error:
             raise ValueError(str(error)) from error
         if (

@@ -44,6 +44,7 @@ class Unmasked:
         disputed: members whose opening or a share in it was wrong; no proof of a lying member.
         spare: openings above the threshold; at 0 a single member could have shifted the result unseen.
         refused: numbers of the counted groups that have no honest average and went into nothing.
+        clamped: names of averages that noise carried out of their bounds; only under differential privacy.
     """
 
     vector: np.ndarray
@@ -52,6 +53,7 @@ class Unmasked:
     disputed: tuple[str, ...]
     spare: int
     refused: tuple[int, ...] = ()
+    clamped: tuple[str, ...] = ()
 
 
 def check_contribution(plan: Plan, plan_digest: bytes, roster: Roster, contribution: Contribution) -> None:
@@ -233,6 +235,7 @@ def unmask(
         tuple(plan.seats[point - 1].client for point in sorted(disputed)),
         len(points) - plan.threshold,
         combined.refused,
+        combined.clamped,
     )
 
 

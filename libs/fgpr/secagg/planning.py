@@ -11,6 +11,7 @@ from fgpr.secagg import committee, weighted_draw
 from fgpr.secagg.committee import Committee
 from fgpr.secagg.declared_weight import Draw, check_draw
 from fgpr.secagg.encoding import Codec
+from fgpr.secagg.field import MERSENNE_61
 from fgpr.secagg.groups import check_groups, deal
 from fgpr.secagg.messages import (
     CombineRule,
@@ -23,6 +24,7 @@ from fgpr.secagg.messages import (
     Seat,
     VoidProof,
 )
+from fgpr.secagg.privacy import PrivacyRules, check_signed_capacity
 from fgpr.secagg.roster import Roster
 from fgpr.secagg.suites import SuiteName
 from fgpr.secagg.weighting import LARGEST_CLASS, Weighting, check_unit
@@ -45,6 +47,7 @@ class AggregationRules(Message):
         weighting: "exact" counts observations, "classes" does so in powers of two, "uniform" counts clients.
         weight_unit: observations that are worth a weight of 1; only with "classes".
         suite: of the boxes (`fgpr.secagg.suites`).
+        privacy: clip and noise of differential privacy, which takes uniform weights only; None adds no noise.
     """
 
     gamma: Annotated[float, Field(ge=0, lt=1)] = 0.2
@@ -62,15 +65,25 @@ class AggregationRules(Message):
     fraction_bits: Annotated[int, Field(ge=1, le=52)] = 30
     weight_bits: Annotated[int, Field(ge=1, le=32)] = 16
     weight_cap: Positive = 65_535
+    privacy: PrivacyRules | None = None
 
     @model_validator(mode="after")
     def _belong_together(self) -> Self:
         try:
             check_unit(self.weighting, self.weight_unit)
             check_draw(self.draw, self.weighting, self.invited_cap)
-            check_groups(self.groups, self.combine)
+            check_groups(self.groups, self.combine, noised=self.privacy is not None)
         except EncodingError as error:
             raise ValueError(str(error)) from error
+        return self
+
+    @model_validator(mode="after")
+    def _weights_are_noised(self) -> Self:
+        if self.privacy is not None and self.weighting != "uniform":
+            raise ValueError(
+                f"weighting {self.weighting!r} under differential privacy: totals of weights get no noise and would "
+                "tell numbers of observations; set weighting = 'uniform'"
+            )
         return self
 
     @property
@@ -95,6 +108,7 @@ def plan_round(
     void: Sequence[VoidProof],
     contribute_until: str,
     open_until: str,
+    origin: Sequence[float] = (),
 ) -> Plan:
     """Draw seats and invited clients and fix the committee's numbers.
 
@@ -112,11 +126,13 @@ def plan_round(
         void: proofs of the aborted rounds of the same prior.
         contribute_until: first deadline.
         open_until: second deadline.
+        origin: the prior's numbers; needed under differential privacy only.
 
     Raises:
         CommitteeError: too few clients for a safe committee, fewer keys than openings that it takes, or the rules
             refuse the numbers; or clients are drawn by weight and one declared none.
         CapacityError: the sums of so many clients do not fit the field.
+        EncodingError: the rules of differential privacy make no terms for these clients.
     """
     seats = committee.draw(roster.servants(), rules.committee_cap, roster.nonce, theta_version, committee.SEAT)
     if not seats:
@@ -129,7 +145,12 @@ def plan_round(
             f"{usable} of {len(seats)} seats have an opening key and {numbers.threshold} openings are needed; wait for "
             "the members' agents"
         )
-    codec.check_capacity(len(invited))
+    terms = None
+    if rules.privacy is None:
+        codec.check_capacity(len(invited))
+    else:
+        terms = rules.privacy.terms(origin, numbers.carriers)
+        check_signed_capacity(len(invited), terms, MERSENNE_61)
     return Plan(
         federation=roster.federation,
         round=number,
@@ -160,6 +181,7 @@ def plan_round(
         delta=rules.delta,
         contribute_until=contribute_until,
         open_until=open_until,
+        differential_privacy=terms,
         suite=rules.suite,
         checkpoint=checkpoint,
         void=tuple(void),

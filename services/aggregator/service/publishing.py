@@ -70,7 +70,8 @@ def publish(context: Context, connection: Connection, row: RoundRow, *, last_cha
         abort(context, connection, row, Event.SUM_REFUSED, str(error))
         return True
     previous, _ = federations.read_prior(connection, row.federation, plan.prior_version)
-    record = publication.averaged(previous.message, plan, plan.digest(), cohort.message, unmasked)
+    between = _plans_between(connection, previous.message, row)
+    record = publication.averaged(previous.message, plan, plan.digest(), cohort.message, unmasked, between)
     event = Event.SUM_OPENED if record.reason == "averaged" else Event.STEP_REFUSED
     told = publication.step_refusal(previous.message, plan, unmasked.average)
     rounds.move(connection, row, after(row.stage, event), ended_at=context.clock(), reason=told)
@@ -115,7 +116,8 @@ def settle_void(context: Context, connection: Connection, row: RoundRow) -> None
 def settle_carried(context: Context, connection: Connection, row: RoundRow) -> None:
     """The round may have been opened in secret: publish the old theta as a new version."""
     previous, _ = federations.read_prior(connection, row.federation, row.plan.message.prior_version)
-    record = publication.carried(previous.message, row.number)
+    since = [*_plans_between(connection, previous.message, row), row.plan.message]
+    record = publication.carried(previous.message, row.number, since)
     rounds.move(connection, row, after(row.stage, Event.VOID_TIMED_OUT))
     prior = Signed[PriorRecord].make(context.keys.service(), record)
     publish_prior(context, connection, PriorPublished(federation=row.federation, prior=prior))
@@ -137,6 +139,14 @@ def void_proofs(connection: Connection, federation: str, prior_version: int) -> 
         for row in rounds.read_in_stage(connection, federation, [Stage.VOID])
         if row.plan.message.prior_version == prior_version and row.empty_cohort is not None
     ]
+
+
+def _plans_between(connection: Connection, previous: PriorRecord, row: RoundRow) -> list[Plan]:
+    """Plans of the rounds after that of `previous` and before this one: what they cost in privacy counts."""
+    if row.plan.message.differential_privacy is None:
+        return []
+    numbers = range((previous.round or 0) + 1, row.number)
+    return [rounds.read(connection, row.federation, number).plan.message for number in numbers]
 
 
 def _opened_before(connection: Connection, row: RoundRow) -> list[frozenset[str]]:

@@ -198,6 +198,7 @@ def _open(context: Context, connection: Connection, row: FederationRow, last: Ro
         void=publishing.void_proofs(connection, name, record.version),
         contribute_until=timestamp(contribute_until),
         open_until=timestamp(open_until),
+        origin=record.theta,
     )
     signed = Signed[Plan].make(context.keys.service(), plan)
     rounds.add(connection, signed, contribute_until, open_until)

@@ -1,0 +1,58 @@
+"""What the commands of `fgpr-agent` share: options, and how they speak."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from client_agent.events import one_line
+from fgpr.errors import FgprError
+from fgpr.federated.accounting import Budget
+
+Home = Annotated[
+    Path,
+    typer.Option(
+        "--home", envvar="FGPR_HOME", help="Folder of this client's keys and journal.", show_default="~/.fgpr"
+    ),
+]
+Epsilon = Annotated[
+    float | None,
+    typer.Option(
+        "--epsilon", envvar="FGPR_EPSILON", min=0.0, help="Most that all rounds together may cost in privacy."
+    ),
+]
+Delta = Annotated[
+    float,
+    typer.Option("--delta", envvar="FGPR_DELTA", min=0.0, max=1.0, help="Delta at which --epsilon is counted."),
+]
+
+DEFAULT_DELTA = 1e-5
+DEFAULT_HOME = Path.home() / ".fgpr"
+
+
+def budget_of(epsilon: float | None, delta: float) -> Budget:
+    """The owner's budget.
+
+    Raises:
+        typer.BadParameter: no budget can be of these numbers.
+    """
+    if epsilon == 0 or not 0 < delta < 1:
+        raise typer.BadParameter("--epsilon is above 0, --delta between 0 and 1")
+    return Budget(epsilon=epsilon, delta=delta)
+
+
+def say(text: str) -> None:
+    """Print one line."""
+    typer.echo(one_line(text))
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """Whatever is raised on purpose ends the command with one line and exit code 1."""
+    try:
+        yield
+    except (FgprError, OSError, UnicodeDecodeError) as error:
+        typer.echo(one_line(f"fgpr-agent: {error}"), err=True)
+        raise typer.Exit(1) from None
