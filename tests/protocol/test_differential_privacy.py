@@ -71,7 +71,8 @@ def test_the_opened_sum_is_the_exact_sum_plus_all_noises_in_the_field() -> None:
     ]
     assert FIELD.from_bytes(record.opened.sum, 4).tolist() == [*total, 5]
     assert (record.opened.clients, record.opened.total_weight) == (5, 5)
-    publication.verify_recomputed(record, plan)
+    assert federation.now.cohort is not None
+    publication.verify_recomputed(record, plan, federation.now.cohort.message, federation.priors[0])
     # Five shares of sigma^2 / 3 around the mean step: a standard deviation of 0.5 sqrt(5 / 3) / 5 a number.
     away = record.vector() - federation.priors[0].vector() - np.array([0.01, -0.01, 0.002])
     assert 0 < np.abs(away).max() < 6 * 0.5 * math.sqrt(5 / 3) / 5
@@ -149,7 +150,9 @@ def test_what_noise_carries_out_of_bounds_is_at_the_bound_and_said() -> None:
     for name, number, lower, upper in zip(bounds.names, record.theta, bounds.lower, bounds.upper, strict=True):
         assert (number in (lower, upper)) == (name in record.privacy.clamped)
     verified(federation)
-    publication.verify_recomputed(record, federation.now.plan.message)
+    state = federation.now
+    assert state.cohort is not None
+    publication.verify_recomputed(record, state.plan.message, state.cohort.message, federation.priors[0])
 
 
 def test_a_client_that_contributes_without_the_difference_encoding_is_found() -> None:
@@ -176,3 +179,8 @@ def test_the_initial_prior_cost_nothing() -> None:
     assert spent is not None
     with pytest.raises(ValueError, match="an initial prior cost no privacy"):
         PriorRecord.model_validate(dict(record) | {"privacy": spent})
+
+
+def test_groups_and_noise_are_not_combined() -> None:
+    with pytest.raises(ValueError, match="3 groups under differential privacy"):
+        AggregationRules(weighting="uniform", groups=3, combine="median", privacy=PrivacyRules(clip=1, noise=1))
