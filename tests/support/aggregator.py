@@ -205,18 +205,27 @@ def served(
     with socket.create_server(("127.0.0.1", 0), backlog=256) as listener:
         origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
         made = _prepare(folder, origin, federation, random_bytes, url, waiters, roster_key)
-        config = uvicorn.Config(made.app, log_level="error", lifespan="on" if keeps_deadlines else "off", ws="none")
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-        thread.start()
-        try:
-            yield made
-        finally:
-            for party in made.parties.values():
-                party.api.close()
-            server.should_exit = True
-            thread.join(30)
-            made.context.database.close()
+        with serving(made.app, made.context, listener, keeps_deadlines=keeps_deadlines):
+            try:
+                yield made
+            finally:
+                for party in made.parties.values():
+                    party.api.close()
+
+
+@contextmanager
+def serving(app: FastAPI, context: Context, listener: socket.socket, *, keeps_deadlines: bool) -> Iterator[None]:
+    """Serve an application on a socket; its database is closed with it."""
+    config = uvicorn.Config(app, log_level="error", lifespan="on" if keeps_deadlines else "off", ws="none")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        context.database.close()
 
 
 def _prepare(
@@ -242,6 +251,13 @@ def _prepare(
     federations.create(context, federation, roster_key or keys.ensure_roster(federation.name))
     app = main.create_app(settings, context)
     return Aggregator(settings, context, clock, app, federation)
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def wait_until(holds: Callable[[], object], seconds: float = 30.0) -> None:

@@ -163,10 +163,9 @@ def answer(context: Context, caller: Caller, federation: str, number: int, clien
         TooLate: the round does not take openings yet or any more.
         RemoteProtocolError, VerificationError, EncodingError: the body does not hold.
     """
-    digest = hashlib.sha256(body).digest()
+    digest, signed = hashlib.sha256(body).digest(), Signed[Opening].decode(body)
     with context.database.write() as connection:
         row, member = enter(context, connection, caller, federation, number, client)
-        signed = Signed[Opening].decode(body)
         if signed.message.client != member.client:
             raise Forbidden(f"{member.client} cannot open for {signed.message.client}")
         target = _target(row, signed.message.cohort)
