@@ -247,9 +247,14 @@ def _prepare(
     keys, clock, federation = KeyDirectory(settings.keys), Clock(), federation or settings_of()
     keys.ensure_service()
     context = main.create_context(settings, clock, random_bytes)
-    operator.start_log(context)
-    federations.create(context, federation, roster_key or keys.ensure_roster(federation.name))
-    app = main.create_app(settings, context)
+    try:
+        operator.start_log(context)
+        federations.create(context, federation, roster_key or keys.ensure_roster(federation.name))
+        app = main.create_app(settings, context)
+    except BaseException:
+        # Nobody else knows of it yet; PostgreSQL's driver warns of connections that are left open.
+        context.database.close()
+        raise
     return Aggregator(settings, context, clock, app, federation)
 
 
