@@ -1,11 +1,19 @@
 """Fixtures for every test."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from support import postgres
+from support.databases import migrated_sqlite
+from support.postgres import NoPostgres, Postgres
+
 ROOT = Path(__file__).resolve().parent.parent
+
+DATABASES = ("sqlite", "postgresql")
+"""A test of one database only says so: `@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)`."""
 
 
 @pytest.fixture(scope="session")
@@ -15,3 +23,37 @@ def real_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real data: {folder} is no folder; set FGPR_DATA")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Postgres]:
+    """A real server; without one the test is skipped, but not where FGPR_REQUIRE_POSTGRESQL is set, as CI does."""
+    try:
+        with postgres.running() as server:
+            yield server
+    except NoPostgres as reason:
+        if os.environ.get("FGPR_REQUIRE_POSTGRESQL"):
+            raise
+        pytest.skip(f"no PostgreSQL: {reason}")
+
+
+@pytest.fixture(params=DATABASES)
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A new database with this program's schema, on SQLite and then on PostgreSQL."""
+    if request.param == "sqlite":
+        yield migrated_sqlite(tmp_path / "fgpr.db")
+    else:
+        server: Postgres = request.getfixturevalue("postgresql")
+        with server.database() as url:
+            yield url
+
+
+@pytest.fixture(params=DATABASES)
+def empty_database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A new database with nothing in it, on SQLite and then on PostgreSQL."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'x.db'}"
+    else:
+        server: Postgres = request.getfixturevalue("postgresql")
+        with server.database(migrated=False) as url:
+            yield url

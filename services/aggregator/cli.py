@@ -25,6 +25,7 @@ from aggregator.command_line import (
 )
 from aggregator.keys import KeyDirectory
 from aggregator.service import enrolment, federations, operator, schedule
+from aggregator.settings import without_password
 from aggregator.storage import migrate as schema
 from fgpr import private_keys
 from fgpr.federated.federation import Federation
@@ -54,7 +55,7 @@ def migrate(database: Database = None, keys: Keys = None) -> None:
             operator.start_log(context)
         finally:
             context.database.close()
-        typer.echo(f"database {settings.database.split('@')[-1]} is ready; keys are in {settings.keys}")
+        typer.echo(f"database {without_password(settings.database)} is ready; keys are in {settings.keys}")
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Closes overdue stages, settles aborted rounds and opens due ones, without waiting for any request.
+"""Closes overdue stages, settles aborted rounds, opens due ones and purges, without waiting for any request.
 
 Safe with several replicas: each transition is a conditional update in a transaction of its own, so that the second of
 two finds nothing to do.
@@ -14,6 +14,9 @@ import structlog
 from aggregator.service import schedule
 from aggregator.service.context import Context
 from fgpr.errors import FgprError
+
+PURGE = "(purge)"
+"""Stands for a federation's name where the purge fails; no federation can have it."""
 
 T = TypeVar("T")
 
@@ -46,10 +49,15 @@ class Deadlines:
 
     def _run(self) -> None:
         while not self._stop.is_set():
-            for name in self._try("", partial(schedule.names, self._context)) or []:
-                # One federation that cannot go on must not keep the others from their deadlines.
-                self._try(name, partial(schedule.advance, self._context, name))
+            self.look()
             self._stop.wait(self._tick)
+
+    def look(self) -> None:
+        """Do what is due in every federation, then purge the database of what was erased."""
+        for name in self._try("", partial(schedule.names, self._context)) or []:
+            # One federation that cannot go on must not keep the others from their deadlines.
+            self._try(name, partial(schedule.advance, self._context, name))
+        self._try(PURGE, self._context.database.purge)
 
     def _try(self, federation: str, act: Callable[[], T]) -> T | None:
         try:

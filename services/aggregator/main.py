@@ -17,6 +17,7 @@ from aggregator.routes.wiring import Wiring
 from aggregator.service.context import Context
 from aggregator.settings import Settings
 from aggregator.storage import migrate
+from aggregator.storage.announcements import Listener
 from aggregator.storage.engine import Database
 
 WORKING_THREADS = 40
@@ -61,8 +62,11 @@ def create_app(settings: Settings, context: Context) -> FastAPI:
         # Routes are plain functions in threads; those that wait for a change must not keep the others out.
         anyio.to_thread.current_default_thread_limiter().total_tokens = WORKING_THREADS + settings.waiters
         deadlines = Deadlines(context, settings.tick_seconds)
+        listener = Listener(settings.database, context.bell.ring, context.bell.listen)
         deadlines.start()
+        listener.start()
         yield
+        listener.stop()
         deadlines.stop()
         context.database.close()
 

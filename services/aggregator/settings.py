@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from pydantic import AfterValidator, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -21,6 +21,16 @@ def _database(url: str) -> str:
     if url == "sqlite:///" or ":memory:" in url:
         raise ValueError("a database in memory would be another one for each connection: name a file")
     return url.replace("postgresql://", "postgresql+psycopg://", 1)
+
+
+def without_password(url: str) -> str:
+    """A database's URL as it may be shown and kept: neither before the host nor in the query a password."""
+    parts = urlsplit(url)
+    user, at, host = parts.netloc.rpartition("@")
+    query = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name != "password"]
+    if not at and len(query) == len(parse_qsl(parts.query, keep_blank_values=True)):
+        return url
+    return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}{at}{host}", query=urlencode(query)))
 
 
 class Settings(BaseSettings):

@@ -30,7 +30,10 @@ def main(
         float, typer.Option(min=0.0, max=0.25, help="Share of the agents to kill in every round, at different steps.")
     ] = 0.0,
     database: Annotated[
-        str | None, typer.Option(help="URL of an empty database instead of SQLite, as in postgresql://...")
+        str | None,
+        typer.Option(
+            help="URL of an empty database instead of SQLite, as in postgresql://...; with --verify, of the kept one."
+        ),
     ] = None,
     keep: Annotated[
         Path | None, typer.Option(help="Keep everything in this new folder: database, keys, agents, logs.")
@@ -58,7 +61,7 @@ def main(
     console = Console()
     try:
         if verify_folder is not None:
-            _verify(console, verify_folder)
+            _verify(console, verify_folder, database)
             return
         folder = _folder(keep)
         try:
@@ -117,9 +120,9 @@ def _folder(keep: Path | None) -> Path:
     return keep.resolve()
 
 
-def _verify(console: Console, folder: Path) -> None:
+def _verify(console: Console, folder: Path, database: str | None) -> None:
     try:
-        trail = verify.verify_kept(folder)
+        trail = verify.verify_kept(folder, database)
     except FgprError as error:
         console.print("audit_verified false", highlight=False)
         typer.echo(f"fgpr-demo: {error}", err=True)

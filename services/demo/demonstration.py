@@ -132,7 +132,7 @@ def demonstrate(wish: Wish, progress: Progress) -> Shown:
         aggregator.stop()
     progress("verifying the audit trail", wish.rounds)
     verify.keep_anchors(wish.folder, aggregator.anchors(), aggregator.settings.database)
-    entries, verified = _verify(wish.folder)
+    entries, verified = _verify(wish)
     served = scores.score(prior.spec, prior.theta, engines.new)
     progress("computing the optimum that no federation may compute", wish.rounds)
     best = scores.score(prior.spec, scores.optimum(prior.spec, engines), engines.new)
@@ -226,9 +226,9 @@ def _newcomers(wish: Wish, engines: Fleet, aggregator: AggregatorProcess) -> tup
     return prior, rows
 
 
-def _verify(folder: Path) -> tuple[int, bool]:
+def _verify(wish: Wish) -> tuple[int, bool]:
     try:
-        return verify.verify_kept(folder).leaves, True
+        return verify.verify_kept(wish.folder, wish.database).leaves, True
     except FgprError:
         return 0, False
 

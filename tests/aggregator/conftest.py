@@ -1,22 +1,22 @@
-"""Aggregators behind real sockets."""
+"""Aggregators behind real sockets, on each of the two databases."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from support.aggregator import Aggregator, database_url, served
+from support.aggregator import Aggregator, served
 
 
 @pytest.fixture
-def aggregator(tmp_path: Path) -> Iterator[Aggregator]:
+def aggregator(tmp_path: Path, database_url: str) -> Iterator[Aggregator]:
     """One that does what is due when a request or the test asks for it."""
-    with served(tmp_path, keeps_deadlines=False, url=database_url()) as made:
+    with served(tmp_path, keeps_deadlines=False, url=database_url) as made:
         yield made
 
 
 @pytest.fixture
-def keeping(tmp_path: Path) -> Iterator[Aggregator]:
+def keeping(tmp_path: Path, database_url: str) -> Iterator[Aggregator]:
     """One with its own thread that keeps deadlines."""
-    with served(tmp_path, url=database_url()) as made:
+    with served(tmp_path, url=database_url) as made:
         yield made

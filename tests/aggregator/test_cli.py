@@ -1,6 +1,5 @@
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -14,10 +13,9 @@ from typer.testing import CliRunner
 from aggregator import logs
 from aggregator.cli import app
 from aggregator.keys import KeyDirectory
-from aggregator.settings import Settings
-from aggregator.storage.engine import Database
 from fgpr import signatures
 from fgpr.ticket import Ticket
+from support.aggregator import free_port
 
 TOML = """
 name = "engines"
@@ -170,12 +168,6 @@ def test_addresses_to_listen_on(cli: Cli, listen: str) -> None:
     assert "HOST:PORT" in result.stderr
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def test_serving(cli: Cli) -> None:
     port = free_port()
     command = [sys.executable, "-W", "error", "-m", "aggregator.cli", "serve", "--listen", f"127.0.0.1:{port}"]
@@ -199,21 +191,3 @@ def test_serving(cli: Cli) -> None:
             _, told = process.communicate(timeout=30)
     assert process.returncode in (0, -15)
     assert b"Traceback" not in told
-
-
-def test_four_processes_that_migrate_an_empty_database_at_once(empty: Cli) -> None:
-    command = [sys.executable, "-W", "error", "-m", "aggregator.cli", "migrate", *empty.options]
-    processes = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=empty.folder) for _ in range(4)
-    ]
-    for process in processes:
-        out, told = process.communicate(timeout=120)
-        assert (process.returncode, told) == (0, b"")
-        assert b"is ready" in out
-    settings = Settings(database=empty.options[1])
-    database = Database(settings.database)
-    with database.read() as connection:
-        assert connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalars().all() == ["0004"]
-        assert connection.exec_driver_sql("SELECT id, size FROM log_head").all() == [(1, 0)]
-    database.close()
-    assert [path.name for path in (empty.folder / "keys").iterdir()] == ["service.pem"]

@@ -40,9 +40,9 @@ def test_a_client_that_dies_stops_nothing(keeping: Aggregator) -> None:
     np.testing.assert_allclose(keeping.prior().vector(), expected, atol=6e-9, rtol=0)
 
 
-def test_too_few_contributions_abort_and_the_old_prior_is_served(tmp_path: Path) -> None:
+def test_too_few_contributions_abort_and_the_old_prior_is_served(tmp_path: Path, database_url: str) -> None:
     rules = AggregationRules(min_cohort=4)
-    with served(tmp_path, settings_of(rules=rules)) as keeping:
+    with served(tmp_path, settings_of(rules=rules), url=database_url) as keeping:
         parties = keeping.enrol(4)
         wait_until(lambda: keeping.last_round() == 1)
         before = parties[0].prior()

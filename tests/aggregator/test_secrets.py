@@ -83,6 +83,7 @@ def test_a_whole_run_leaves_no_secret(tmp_path: Path) -> None:
         aggregator.pass_opening()
         assert aggregator.round(2).stage is Stage.ABORTED
 
+        aggregator.look()
         known = {"unused ticket": unused.secret}
         for party in parties:
             known |= secrets_of(party)

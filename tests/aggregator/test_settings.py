@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from aggregator.settings import Settings
+from aggregator.settings import Settings, without_password
 
 
 @pytest.fixture(autouse=True)
@@ -71,3 +71,20 @@ def test_numbers_outside_their_limits(wrong: dict[str, float]) -> None:
 def test_settings_do_not_change() -> None:
     with pytest.raises(ValidationError):
         Settings().origin = "http://elsewhere"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql+psycopg://fgpr:hunter2@db:5432/fgpr", "postgresql+psycopg://fgpr@db:5432/fgpr"),
+        ("postgresql://fgpr:a%40b:c@db/fgpr?sslmode=require", "postgresql://fgpr@db/fgpr?sslmode=require"),
+        ("postgresql://:hunter2@db/fgpr", "postgresql://@db/fgpr"),
+        ("postgresql://fgpr:p@ss@db/fgpr", "postgresql://fgpr@db/fgpr"),
+        ("postgresql://db/fgpr?user=a&password=hunter2&host=%2Ftmp", "postgresql://db/fgpr?user=a&host=%2Ftmp"),
+        ("postgresql://fgpr@/fgpr?host=%2Frun%2Fpg", "postgresql://fgpr@/fgpr?host=%2Frun%2Fpg"),
+        ("postgresql://db/fgpr", "postgresql://db/fgpr"),
+        ("sqlite:////var/lib/a@b:c.db", "sqlite:////var/lib/a@b:c.db"),
+    ],
+)
+def test_what_is_shown_of_a_database_holds_no_password(url: str, shown: str) -> None:
+    assert without_password(url) == shown

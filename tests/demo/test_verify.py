@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from aggregator import main
 from demo import fleet, verify
 from demo.aggregator_process import AggregatorProcess, federation_of
 from fgpr import canonical, signatures
@@ -118,3 +119,21 @@ def test_a_database_with_a_page_of_rubbish(kept: Path) -> None:
     path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
     with pytest.raises(Unavailable, match="damaged, or is none: database disk image is malformed"):
         verify.verify_kept(kept)
+
+
+def test_no_password_is_kept(original: Path, tmp_path: Path) -> None:
+    aggregator = AggregatorProcess(original / "aggregator")
+    aggregator.context = main.create_context(aggregator.settings)
+    verify.keep_anchors(tmp_path, aggregator.anchors(), "postgresql+psycopg://fgpr:hunter2@db.example/fgpr")
+    aggregator.context.database.close()
+    kept = (tmp_path / verify.ANCHORS).read_text()
+    assert "hunter2" not in kept
+    assert json.loads(kept)["database"] == "postgresql+psycopg://fgpr@db.example/fgpr"
+
+
+def test_another_address_of_the_kept_database(kept: Path, tmp_path: Path) -> None:
+    moved = shutil.copy(kept / "aggregator" / "federation.db", tmp_path / "moved.db")
+    change(kept, database="postgresql+psycopg://fgpr@/no?host=/nowhere")
+    with pytest.raises(Unavailable, match="does not answer"):
+        verify.verify_kept(kept)
+    assert verify.verify_kept(kept, f"sqlite:///{moved}").leaves == 1

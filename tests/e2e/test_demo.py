@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from support.postgres import Postgres
+
 pytestmark = pytest.mark.slow
 
 FIGURES = {
@@ -134,3 +136,17 @@ def test_a_wish_that_cannot_be_met_is_one_line(tmp_path: Path) -> None:
     assert (done.returncode, "not empty" in done.stderr) == (1, True)
     done = _demo("--verify", str(tmp_path))
     assert (done.returncode, "anchors.json" in done.stderr) == (1, True)
+
+
+def test_on_postgresql_the_same_holds(tmp_path: Path, postgresql: Postgres) -> None:
+    with postgresql.database(migrated=False) as url:
+        done = _demo(
+            *("--clients", "4", "--new-engines", "1", "--rounds", "2", "--database", url),
+            *("--keep", str(tmp_path / "kept"), "--json", str(tmp_path / "out.json")),
+        )
+        assert done.returncode == 0, done.stderr
+        figures = _figures(tmp_path)
+        assert (figures["rounds_published"], figures["audit_verified"]) == (2, True)
+        assert figures["aggregate_max_error"] <= 1e-6
+        again = _demo("--verify", str(tmp_path / "kept"), "--database", url)
+        assert "audit_verified true" in again.stdout

@@ -25,9 +25,9 @@ def _published_once(federation: LiveFederation) -> None:
 
 
 def test_the_aggregator_killed_between_the_last_contribution_and_publication_finishes_the_round_once(
-    tmp_path: Path,
+    tmp_path: Path, empty_database_url: str
 ) -> None:
-    with live(tmp_path, 4) as federation:
+    with live(tmp_path, 4, database=empty_database_url) as federation:
         first = {name: federation.agent(name) for name in federation.names}
         enrolled = [federation.home(name) / membership.FILE_NAME for name in federation.names]
         until(lambda: all(path.exists() for path in enrolled), "four enrolments")
@@ -56,8 +56,10 @@ def test_the_aggregator_killed_between_the_last_contribution_and_publication_fin
         assert sorted(written) == before
 
 
-def test_an_agent_killed_after_it_wrote_its_contribution_sends_the_same_bytes_after_restart(tmp_path: Path) -> None:
-    with live(tmp_path, 4) as federation:
+def test_an_agent_killed_after_it_wrote_its_contribution_sends_the_same_bytes_after_restart(
+    tmp_path: Path, empty_database_url: str
+) -> None:
+    with live(tmp_path, 4, database=empty_database_url) as federation:
         victim, *others = federation.names
         dying = federation.agent(victim, "support.agent_that_dies_unsent")
         for name in others:

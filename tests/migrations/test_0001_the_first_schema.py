@@ -7,19 +7,19 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect
+from sqlalchemy import inspect, text
 
 from aggregator.storage import migrate
 from aggregator.storage.engine import Database
 from aggregator.storage.tables import metadata
-from support.aggregator import Aggregator, database_url, served
+from support.aggregator import Aggregator, served
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    made = Database(database_url() or f"sqlite:///{tmp_path / 'x.db'}")
+def database(empty_database_url: str) -> Iterator[Database]:
+    made = Database(empty_database_url)
     yield made
     made.close()
 
@@ -29,7 +29,7 @@ def schema(database: Database) -> dict[str, Any]:
     found = inspect(database.engine)
     return {
         name: (
-            [(column["name"], str(column["type"]), column["nullable"]) for column in found.get_columns(name)],
+            [(c["name"], str(c["type"]), c["nullable"], c["default"]) for c in found.get_columns(name)],
             found.get_pk_constraint(name),
             sorted(found.get_foreign_keys(name), key=repr),
             sorted(found.get_unique_constraints(name), key=repr),
@@ -55,14 +55,13 @@ def test_migrations_and_tables_do_not_differ(database: Database) -> None:
     with database.read() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True, "render_as_batch": True})
         assert compare_metadata(context, metadata) == []
-    made_by_tables = Database(f"{database.url}.tables") if database.url.startswith("sqlite") else None
-    if made_by_tables is not None:
-        with made_by_tables.write() as connection:
-            metadata.create_all(connection)
-        migrated = schema(database)
-        migrated.pop("alembic_version")
-        assert schema(made_by_tables) == migrated
-        made_by_tables.close()
+    migrated = schema(database)
+    migrated.pop("alembic_version")
+    migrate.downgrade(database, "base")
+    with database.write() as connection:
+        connection.execute(text("DROP TABLE alembic_version"))
+        metadata.create_all(connection)
+    assert schema(database) == migrated
 
 
 def test_there_is_one_line_of_revisions() -> None:
@@ -73,8 +72,8 @@ def test_there_is_one_line_of_revisions() -> None:
     assert scripts.get_bases() == ["0001"]
 
 
-def test_a_used_database_is_left_as_it_is(tmp_path: Path) -> None:
-    with served(tmp_path, keeps_deadlines=False) as aggregator:
+def test_a_used_database_is_left_as_it_is(tmp_path: Path, database_url: str) -> None:
+    with served(tmp_path, keeps_deadlines=False, url=database_url) as aggregator:
         play(aggregator)
         before = aggregator.dump()
         migrate.upgrade(aggregator.context.database)

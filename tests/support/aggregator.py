@@ -1,9 +1,7 @@
 """A real aggregator for tests: its own database, keys and clock, behind a real socket."""
 
-import os
 import secrets
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +18,7 @@ from fastapi import FastAPI
 from sqlalchemy import select
 
 from aggregator import main
+from aggregator.deadlines import Deadlines
 from aggregator.keys import KeyDirectory
 from aggregator.service import enrolment, federations, inspection, operator, schedule
 from aggregator.service.caller import Caller
@@ -28,8 +26,7 @@ from aggregator.service.context import Context
 from aggregator.service.inspection import Anchors
 from aggregator.settings import Settings
 from aggregator.storage import federations as priors
-from aggregator.storage import log, migrate, rounds
-from aggregator.storage.engine import Database
+from aggregator.storage import log, rounds
 from aggregator.storage.rounds import RoundRow
 from aggregator.storage.tables import metadata
 from fgpr import signatures
@@ -40,6 +37,7 @@ from fgpr.federated.publication import PriorRecord
 from fgpr.secagg.planning import AggregationRules
 from fgpr.ticket import Role, Ticket
 from support.client import NAME
+from support.databases import migrated_sqlite
 from support.federation import SPEC
 from support.party import Party, Recorded
 
@@ -113,6 +111,10 @@ class Aggregator:
         """Do what is due."""
         schedule.advance(self.context, self.federation.name)
 
+    def look(self) -> None:
+        """What the deadlines do at each tick: what is due, and the purge."""
+        Deadlines(self.context, 1.0).look()
+
     def pass_contributing(self) -> None:
         """Let the first deadline pass."""
         self.clock.forward(CONTRIBUTE_SECONDS)
@@ -160,7 +162,10 @@ class Aggregator:
             }
 
     def files(self) -> bytes:
-        """The database as it lies on the disk: the file and its write-ahead log."""
+        """The database as it lies on the disk, file and write-ahead log; of PostgreSQL what its dump would hold."""
+        if not self.context.database.is_sqlite:
+            values = (value for rows in self.dump().values() for row in rows for value in row)
+            return b"\0".join(value if isinstance(value, bytes) else str(value).encode() for value in values)
         parts = (self.path, self.path.with_name(self.path.name + "-wal"))
         return b"".join(part.read_bytes() for part in parts if part.exists())
 
@@ -192,7 +197,7 @@ def served(
         folder: for database and keys.
         federation: its settings.
         random_bytes: what aggregator and parties draw from.
-        url: another database than SQLite in the folder.
+        url: a database with this program's schema; SQLite in the folder where none is named.
         waiters: most requests that wait.
         roster_key: the public half, where the private one is held elsewhere.
         keeps_deadlines: with the thread that does what is due; without it that is done by requests and `advance`.
@@ -200,18 +205,27 @@ def served(
     with socket.create_server(("127.0.0.1", 0), backlog=256) as listener:
         origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
         made = _prepare(folder, origin, federation, random_bytes, url, waiters, roster_key)
-        config = uvicorn.Config(made.app, log_level="error", lifespan="on" if keeps_deadlines else "off", ws="none")
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-        thread.start()
-        try:
-            yield made
-        finally:
-            for party in made.parties.values():
-                party.api.close()
-            server.should_exit = True
-            thread.join(30)
-            made.context.database.close()
+        with serving(made.app, made.context, listener, keeps_deadlines=keeps_deadlines):
+            try:
+                yield made
+            finally:
+                for party in made.parties.values():
+                    party.api.close()
+
+
+@contextmanager
+def serving(app: FastAPI, context: Context, listener: socket.socket, *, keeps_deadlines: bool) -> Iterator[None]:
+    """Serve an application on a socket; its database is closed with it."""
+    config = uvicorn.Config(app, log_level="error", lifespan="on" if keeps_deadlines else "off", ws="none")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        context.database.close()
 
 
 def _prepare(
@@ -223,11 +237,8 @@ def _prepare(
     waiters: int = 50,
     roster_key: Ed25519PublicKey | None = None,
 ) -> Aggregator:
-    path = folder / "fgpr.db"
-    if url is None:
-        path.write_bytes(_empty_database())
     settings = Settings(
-        database=url or f"sqlite:///{path}",
+        database=url or migrated_sqlite(folder / "fgpr.db"),
         keys=folder / "keys",
         origin=origin,
         tick_seconds=0.05,
@@ -236,29 +247,22 @@ def _prepare(
     keys, clock, federation = KeyDirectory(settings.keys), Clock(), federation or settings_of()
     keys.ensure_service()
     context = main.create_context(settings, clock, random_bytes)
-    if url is not None:
-        migrate.upgrade(context.database)
-    operator.start_log(context)
-    federations.create(context, federation, roster_key or keys.ensure_roster(federation.name))
-    app = main.create_app(settings, context)
+    try:
+        operator.start_log(context)
+        federations.create(context, federation, roster_key or keys.ensure_roster(federation.name))
+        app = main.create_app(settings, context)
+    except BaseException:
+        # Nobody else knows of it yet; PostgreSQL's driver warns of connections that are left open.
+        context.database.close()
+        raise
     return Aggregator(settings, context, clock, app, federation)
 
 
-@cache
-def _empty_database() -> bytes:
-    """A migrated SQLite file: migrating once is enough for a run."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "template.db"
-        database = Database(f"sqlite:///{path}")
-        migrate.upgrade(database)
-        database.purge()
-        database.close()
-        return path.read_bytes()
-
-
-def database_url() -> str | None:
-    """A database other than SQLite in a temporary folder."""
-    return os.environ.get("FGPR_TEST_DATABASE_URL")
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def wait_until(holds: Callable[[], object], seconds: float = 30.0) -> None:

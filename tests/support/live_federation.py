@@ -1,6 +1,5 @@
 """A live federation for end-to-end tests: a real aggregator process on a socket, and real agent processes."""
 
-import sqlite3
 import subprocess
 import sys
 import time
@@ -8,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from sqlalchemy import text
 
 from demo import fleet
 from demo.agent_process import AgentTask, write_tasks
@@ -83,9 +84,8 @@ class LiveFederation:
 
     def query(self, sql: str) -> list[tuple[object, ...]]:
         """Ask the database."""
-        path = self.aggregator.settings.database.removeprefix("sqlite:///")
-        with sqlite3.connect(path) as connection:
-            return connection.execute(sql).fetchall()
+        with self.aggregator.context.database.read() as connection:
+            return [tuple(row) for row in connection.execute(text(sql))]
 
     def kill(self) -> None:
         """kill -9 the aggregator."""
@@ -94,14 +94,20 @@ class LiveFederation:
 
 @contextmanager
 def live(
-    folder: Path, clients: int, *, rounds: int = 1, deadline: float = 30.0, rules: AggregationRules | None = None
+    folder: Path,
+    clients: int,
+    *,
+    rounds: int = 1,
+    deadline: float = 30.0,
+    rules: AggregationRules | None = None,
+    database: str | None = None,
 ) -> Iterator[LiveFederation]:
-    """A federation whose aggregator runs; its processes end with the block."""
+    """A federation whose aggregator runs; its processes end with the block. `database` is an empty one."""
     engines = fleet.gather(None, 4, clients, 1, seed=3)
     federation = federation_of(engines, rounds, deadline)
     if rules is not None:
         federation = federation.model_copy(update={"aggregation": rules})
-    aggregator = AggregatorProcess(folder / "aggregator")
+    aggregator = AggregatorProcess(folder / "aggregator", database)
     aggregator.prepare(federation)
     aggregator.start()
     found = LiveFederation(folder, engines, federation, aggregator)

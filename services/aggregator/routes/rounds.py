@@ -17,9 +17,6 @@ router = APIRouter(prefix="/federations/{federation}/rounds", tags=["rounds"])
 LONGEST_WAIT = 30
 """Seconds that a request may wait for a change."""
 
-LOOK_AGAIN = 1.0
-"""Seconds between two looks of a waiting request: another replica's commits do not ring this process's bell."""
-
 CONTRIBUTION_LIMIT = 4 * 2**20
 COMPLAINT_LIMIT = 4 * 2**20
 
@@ -38,8 +35,11 @@ def current(
     if seen == view.state and wait:
         with found.place_to_wait() as may_wait:
             end = time.monotonic() + (wait if may_wait else 0)
+            # Read before the look: a change that comes between the two has rung by then.
+            rings = context.bell.rings
             while (left := end - time.monotonic()) > 0 and rounds.state(context, federation) == seen:
-                context.bell.wait(min(left, LOOK_AGAIN))
+                context.bell.wait(rings, left)
+                rings = context.bell.rings
         view = rounds.view(context, caller, federation)
     return answer(view)
 

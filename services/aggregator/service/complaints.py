@@ -25,9 +25,10 @@ def complain(context: Context, caller: Caller, federation: str, number: int, cli
         TooLate: the round has no such cohort.
         RemoteProtocolError, VerificationError, EncodingError: the body does not hold.
     """
+    # Large bodies: read before the transaction, in which every other writer waits.
+    signed = Signed[Complaint].decode(body)
     with context.database.write() as connection:
         row, member = enter(context, connection, caller, federation, number, client)
-        signed = Signed[Complaint].decode(body)
         if signed.message.client != member.client:
             raise Forbidden(f"{member.client} cannot complain for {signed.message.client}")
         if row.cohort is None or row.cohort.message.digest() != signed.message.cohort:

@@ -1,6 +1,5 @@
 """What every act of the aggregator needs: database, keys, clock, randomness, and a bell that wakes waiting readers."""
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -8,6 +7,7 @@ from typing import Protocol
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from aggregator.service.bell import Bell
 from aggregator.service.boxed_cohorts import BoxedCohorts
 from aggregator.storage.engine import Database
 from fgpr import signatures
@@ -23,23 +23,6 @@ class KeyRing(Protocol):
     def roster(self, federation: str) -> Ed25519PrivateKey:
         """A federation's roster key."""
         ...
-
-
-class Bell:
-    """Wakes the requests of this process that wait for a round to change."""
-
-    def __init__(self) -> None:
-        self._condition = threading.Condition()
-
-    def ring(self) -> None:
-        """Something changed."""
-        with self._condition:
-            self._condition.notify_all()
-
-    def wait(self, seconds: float) -> None:
-        """Until it rings, or `seconds` have passed."""
-        with self._condition:
-            self._condition.wait(seconds)
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def enrol(context: Context, caller: Caller, request: EnrolmentRequest) -> Enrolm
         VerificationError: the opening key or the declared weight is not signed by the identity key.
     """
     with context.database.write() as connection:
-        ticket = clients.read_ticket(connection, secret_hash(request.secret))
+        ticket = clients.read_ticket(connection, secret_hash(request.secret), lock=True)
         if ticket is None or (ticket.federation, ticket.client) != (request.federation, request.client):
             raise Unauthenticated("there is no such ticket for this party")
         clients.spend_nonce(connection, caller.key_id, caller.nonce, caller.nonce_expires)
@@ -109,6 +109,8 @@ def leave(context: Context, caller: Caller, federation: str, client: str) -> Non
         Unauthenticated: nobody holds the key, or the request was used before.
     """
     with context.database.write() as connection:
+        # The federation first, as everybody does: two writers that lock in another order could wait for each other.
+        federations.read(connection, federation, lock=True)
         known = clients.read_key_holder(connection, caller.key_id)
         if (
             known is not None
@@ -133,6 +135,7 @@ def revoke(context: Context, federation: str, client: str) -> None:
         Conflict: it was revoked before.
     """
     with context.database.write() as connection:
+        federations.read(connection, federation, lock=True)
         row = clients.read_client(connection, federation, client)
         if row is None:
             raise UnknownResource(f"federation {federation} has no client {client}")

@@ -14,8 +14,8 @@ from fgpr.secagg.messages import Plan
 
 
 def start_log(context: Context) -> None:
-    """Sign the empty log, unless it was started before."""
-    with context.database.write() as connection:
+    """Sign the empty log, unless it was started before; several processes may do this at once."""
+    with context.database.alone() as connection:
         try:
             log.read_head(connection)
         except UnknownResource:

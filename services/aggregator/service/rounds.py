@@ -80,34 +80,53 @@ def contribute(context: Context, caller: Caller, federation: str, number: int, c
         RemoteProtocolError, VerificationError, EncodingError: the body does not hold.
     """
     digest = hashlib.sha256(body).digest()
+    checked = _checked(context, caller, federation, number, client, body)
     with context.database.write() as connection:
-        row, sender = enter(context, connection, caller, federation, number, client)
+        row, _ = enter(context, connection, caller, federation, number, client)
         receipt = Receipt(federation=federation, round=number, client=client, body=digest, counted=True)
         known = rounds.read_contribution(connection, federation, number, client)
         if known is not None:
             if known.body_digest != digest:
                 raise Conflict(f"{client} contributed another body to round {number}; the first one stands")
             return receipt
-        if row.stage is not Stage.CONTRIBUTING or context.clock() >= row.contribute_until:
+        if checked is None or not _takes_contributions(context, row):
             raise too_late(connection, row, "contributions")
-        contribution = Contribution.decode(body)
-        if contribution.header.message.client != sender.client:
-            raise Forbidden(f"{sender.client} cannot contribute for {contribution.header.message.client}")
-        plan = row.plan.message
-        opening.check_contribution(plan, plan.digest(), roster_of(connection, row), contribution)
-        rounds.add_contribution(
-            connection,
-            federation,
-            number,
-            ContributionRow(
-                client=client,
-                body_digest=digest,
-                header=contribution.header,
-                masked=contribution.masked,
-                boxes=canonical.encode([canonical.to_text(box) for box in contribution.boxes]),
-            ),
-        )
+        rounds.add_contribution(connection, federation, number, checked)
     return receipt
+
+
+def _checked(
+    context: Context, caller: Caller, federation: str, number: int, client: str, body: bytes
+) -> ContributionRow | None:
+    """A contribution read and verified, before the writing transaction, which only judges what can have changed since.
+
+    Plan and roster of a round never change. None where nothing is to be verified: the round takes no more, or this
+    client's contribution is stored.
+    """
+    with context.database.read() as connection:
+        row = rounds.read(connection, federation, number)
+        sender = authorise(connection, caller, federation)
+        known = rounds.read_contribution(connection, federation, number, client)
+        roster = roster_of(connection, row)
+    if known is not None or not _takes_contributions(context, row):
+        return None
+    contribution = Contribution.decode(body)
+    named = contribution.header.message.client
+    if not sender.client == client == named:
+        raise Forbidden(f"{sender.client} cannot contribute for {client if named == sender.client else named}")
+    plan = row.plan.message
+    opening.check_contribution(plan, plan.digest(), roster, contribution)
+    return ContributionRow(
+        client=client,
+        body_digest=hashlib.sha256(body).digest(),
+        header=contribution.header,
+        masked=contribution.masked,
+        boxes=canonical.encode([canonical.to_text(box) for box in contribution.boxes]),
+    )
+
+
+def _takes_contributions(context: Context, row: RoundRow) -> bool:
+    return row.stage is Stage.CONTRIBUTING and context.clock() < row.contribute_until
 
 
 def cohort(context: Context, caller: Caller, federation: str, number: int) -> CohortView:
@@ -144,10 +163,9 @@ def answer(context: Context, caller: Caller, federation: str, number: int, clien
         TooLate: the round does not take openings yet or any more.
         RemoteProtocolError, VerificationError, EncodingError: the body does not hold.
     """
-    digest = hashlib.sha256(body).digest()
+    digest, signed = hashlib.sha256(body).digest(), Signed[Opening].decode(body)
     with context.database.write() as connection:
         row, member = enter(context, connection, caller, federation, number, client)
-        signed = Signed[Opening].decode(body)
         if signed.message.client != member.client:
             raise Forbidden(f"{member.client} cannot open for {signed.message.client}")
         target = _target(row, signed.message.cohort)

@@ -39,14 +39,10 @@ def advance(context: Context, federation: str) -> None:
         CommitteeError, CapacityError: the next round is due and no safe one exists for these clients and rules; what
             was due before it is done.
     """
-    try:
-        while _step(context, federation):
-            context.bell.ring()
-            context.database.note_erasure()
-            context.boxed.forget()
-    finally:
-        # Where no safe round can follow, what the last one erased must not stand in the write-ahead log until one can.
-        context.database.purge()
+    while _step(context, federation):
+        context.bell.ring()
+        context.database.note_erasure()
+        context.boxed.forget()
 
 
 def open_by_hand(context: Context, federation: str) -> int:

@@ -6,6 +6,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from aggregator.storage.announcements import announce
 from aggregator.storage.tables import clients, nonces, opening_keys, tickets
 from fgpr.errors import Conflict, Unauthenticated
 from fgpr.message import Signed
@@ -46,9 +47,10 @@ def add_ticket(connection: Connection, ticket: TicketRow) -> None:
     connection.execute(insert(tickets).values(vars(ticket)))
 
 
-def read_ticket(connection: Connection, secret_hash: bytes) -> TicketRow | None:
-    """The ticket of that hash."""
-    row = connection.execute(select(tickets).where(tickets.c.secret_hash == secret_hash)).one_or_none()
+def read_ticket(connection: Connection, secret_hash: bytes, *, lock: bool = False) -> TicketRow | None:
+    """The ticket of that hash; `lock` keeps others from taking it up until the transaction ends."""
+    query = select(tickets).where(tickets.c.secret_hash == secret_hash)
+    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     return None if row is None else TicketRow(*row)
 
 
@@ -101,6 +103,8 @@ def revoke(connection: Connection, federation: str, client: str, now: datetime) 
         .where(clients.c.federation == federation, clients.c.client == client, clients.c.revoked_at.is_(None))
         .values(revoked_at=now)
     )
+    if done.rowcount == 1:
+        announce(connection, federation)
     return done.rowcount == 1
 
 

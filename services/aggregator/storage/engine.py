@@ -1,27 +1,23 @@
-"""The database: SQLite beside the process, PostgreSQL by URL.
+"""The database: SQLite beside the process, PostgreSQL by URL, with the same two kinds of transaction.
 
-SQLite loses updates with the driver's defaults; here a writing transaction begins with BEGIN IMMEDIATE, in WAL mode,
-synchronous to the disk, and erased values are overwritten, in the write-ahead log too (`Database.purge`). On
-PostgreSQL writers lock the row of their federation and the log's head.
+What differs between the two is in `storage.sqlite` and `storage.postgresql`; a test runs on both.
 """
 
-import sqlite3
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from sqlalchemy import Connection as Connection
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Engine
 from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from aggregator.storage import postgresql, sqlite
 from fgpr.errors import Unavailable
 
-WRITES = "fgpr_writes"
-SQLITE_WAIT_MS = 15_000
-
-PURGE_WAIT_MS = 500
-"""How long a purge waits for readers before it leaves the rest to the next one."""
+SHORTEST_PURGE_WAIT_MS, LONGEST_PURGE_WAIT_MS = 20, 500
+"""How long a purge waits for readers: at first, and when earlier ones found them in the way. Writers wait meanwhile."""
 
 
 class Database:
@@ -29,13 +25,18 @@ class Database:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self._engine = _engine(url)
+        self.is_sqlite = url.startswith("sqlite")
+        self._engine = sqlite.engine(url) if self.is_sqlite else postgresql.engine(url)
         # An earlier process may have been killed between an erasure and its purge.
         self._unpurged = True
+        self._purge_wait_ms = SHORTEST_PURGE_WAIT_MS
+        # SQLite lets one writer in and the others look again after a pause that grows. The threads of this process
+        # queue here instead, so that the next one begins when the one before it ends.
+        self._writers = threading.Lock()
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A transaction that only reads.
+        """A transaction that only reads, and sees one moment.
 
         Raises:
             Unavailable: the database is locked, damaged or away.
@@ -50,7 +51,19 @@ class Database:
         Raises:
             Unavailable: the database is locked, full, damaged or away; nothing was written.
         """
-        with self._begin(writes=True) as connection:
+        with self._turn() if self.is_sqlite else nullcontext(), self._begin(writes=True) as connection:
+            yield connection
+
+    @contextmanager
+    def alone(self) -> Iterator[Connection]:
+        """A transaction that may write, beside which no other of this kind runs: replicas start one after the other.
+
+        Raises:
+            Unavailable: as for `write`.
+        """
+        with self.write() as connection:
+            if not self.is_sqlite:
+                postgresql.wait_alone(connection)
             yield connection
 
     def note_erasure(self) -> None:
@@ -58,16 +71,22 @@ class Database:
         self._unpurged = True
 
     def purge(self) -> None:
-        """Empty SQLite's write-ahead log, in which erased values stand until it is used again from its start.
+        """Make erased values unreachable: empty SQLite's write-ahead log, vacuum PostgreSQL's old row versions.
 
-        Does nothing where nothing was erased, and on PostgreSQL. Where a reader is in the way, the next call tries
-        again.
+        Never on a request's path: the deadlines call it once a tick. Does nothing where nothing was erased.
+
+        Raises:
+            Unavailable: readers were in the way for as long as it may wait; the next call tries again.
         """
-        if not self._unpurged or self._engine.dialect.name != "sqlite":
+        if not self._unpurged:
             return
         # Before the work: what is erased meanwhile is for the next call.
         self._unpurged = False
-        self._unpurged = not _truncate_log(self._engine)
+        done = self._truncate() if self.is_sqlite else self._vacuum()
+        wait, self._unpurged = self._purge_wait_ms, self._unpurged or not done
+        self._purge_wait_ms = SHORTEST_PURGE_WAIT_MS if done else min(2 * wait, LONGEST_PURGE_WAIT_MS)
+        if not done and wait == LONGEST_PURGE_WAIT_MS:
+            raise Unavailable("what was erased is still in the database's log or old rows: readers are in the way")
 
     def close(self) -> None:
         """Close every connection."""
@@ -79,9 +98,33 @@ class Database:
         return self._engine
 
     @contextmanager
+    def _turn(self) -> Iterator[None]:
+        if not self._writers.acquire(timeout=sqlite.WAIT_MS / 1000):
+            raise Unavailable("the database is being written to; try again")
+        try:
+            yield
+        finally:
+            self._writers.release()
+
+    def _truncate(self) -> bool:
+        if not self._writers.acquire(timeout=self._purge_wait_ms / 1000):
+            return False
+        try:
+            return sqlite.truncate_log(self._engine, self._purge_wait_ms)
+        finally:
+            self._writers.release()
+
+    def _vacuum(self) -> bool:
+        try:
+            postgresql.vacuum(self._engine)
+        except (DatabaseError, PoolTimeout):
+            return False
+        return True
+
+    @contextmanager
     def _begin(self, *, writes: bool) -> Iterator[Connection]:
-        options: dict[str, Any] = {WRITES: writes}
-        if not writes and self._engine.dialect.name != "sqlite":
+        options: dict[str, Any] = {sqlite.WRITES: writes}
+        if not writes and not self.is_sqlite:
             # As on SQLite, a reader sees one moment: PostgreSQL's default would show each statement another one.
             options["isolation_level"] = "REPEATABLE READ"
         try:
@@ -91,54 +134,8 @@ class Database:
             raise Unavailable(f"the database does not answer: {type(error.orig).__name__}") from error
         except DatabaseError as error:
             # Broken constraints and mistakes of this program have classes of their own, and callers that expect them.
-            if type(error) is not DatabaseError:
+            if type(error) is not DatabaseError and not error.connection_invalidated:
                 raise
             raise Unavailable(f"the database is damaged, or is none: {error.orig}") from error
         except PoolTimeout as error:
             raise Unavailable("every connection to the database is in use") from error
-
-
-def _engine(url: str) -> Engine:
-    if not url.startswith("sqlite"):
-        return create_engine(url, pool_pre_ping=True, hide_parameters=True)
-    engine = create_engine(url, pool_size=32, hide_parameters=True)
-    event.listen(engine, "connect", _configure_sqlite)
-    event.listen(engine, "begin", _begin_sqlite)
-    return engine
-
-
-def _configure_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
-    # The driver must not begin transactions by itself: it would begin them deferred.
-    connection.isolation_level = None
-    for pragma in (
-        "journal_mode=WAL",
-        "synchronous=FULL",
-        "foreign_keys=ON",
-        "secure_delete=ON",
-        f"busy_timeout={SQLITE_WAIT_MS}",
-    ):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def _truncate_log(engine: Engine) -> bool:
-    """Whether the whole log was written back and cut to nothing; the engine's own transactions would be in the way."""
-    try:
-        pooled = engine.raw_connection()
-    except sqlite3.Error:
-        return False
-    try:
-        cursor = pooled.cursor()
-        cursor.execute(f"PRAGMA busy_timeout={PURGE_WAIT_MS}")
-        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        busy, *_ = cursor.fetchone() or (1,)
-        cursor.execute(f"PRAGMA busy_timeout={SQLITE_WAIT_MS}")
-    except sqlite3.Error:
-        return False
-    finally:
-        pooled.close()
-    return busy == 0
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get(WRITES, True)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

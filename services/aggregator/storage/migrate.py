@@ -6,26 +6,20 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import text
 
 from aggregator.storage.engine import Connection, Database
 from fgpr.errors import LocalProtocolError
 
-ADVISORY_LOCK = 0x66677072
-"""Number of the lock that keeps two migrating processes apart on PostgreSQL."""
-
 
 def upgrade(database: Database, revision: str = "head") -> None:
     """Bring the schema up, in one transaction; several processes may do this at once."""
-    with database.write() as connection:
-        _alone(connection)
+    with database.alone() as connection:
         command.upgrade(_config(connection), revision)
 
 
 def downgrade(database: Database, revision: str) -> None:
     """Bring the schema back to an older revision, in one transaction."""
-    with database.write() as connection:
-        _alone(connection)
+    with database.alone() as connection:
         command.downgrade(_config(connection), revision)
 
 
@@ -55,8 +49,3 @@ def _folder() -> Path:
     # In a wheel the migrations lie inside the package, in a checkout at its top.
     installed = Path(__file__).parent.parent / "migrations"
     return installed if installed.is_dir() else Path(__file__).parents[3] / "migrations"
-
-
-def _alone(connection: Connection) -> None:
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": ADVISORY_LOCK})

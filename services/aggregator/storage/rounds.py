@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from aggregator.storage.announcements import announce
 from aggregator.storage.tables import contributions, openings, rounds
 from fgpr.errors import Unavailable, UnknownResource
 from fgpr.message import Signed
@@ -69,6 +70,7 @@ def add(connection: Connection, plan: Signed[Plan], contribute_until: datetime, 
         connection.execute(insert(rounds).values(values))
     except IntegrityError as error:
         raise Unavailable(f"round {plan.message.round} was opened meanwhile") from error
+    announce(connection, plan.message.federation)
 
 
 def move(connection: Connection, row: RoundRow, stage: Stage, **changes: object) -> None:
@@ -85,6 +87,7 @@ def move(connection: Connection, row: RoundRow, stage: Stage, **changes: object)
     )
     if moved.rowcount != 1:
         raise Unavailable(f"round {row.number} moved meanwhile")
+    announce(connection, row.federation)
 
 
 def read(connection: Connection, federation: str, number: int) -> RoundRow:

@@ -80,8 +80,8 @@ def test_without_a_change_it_is_answered_when_its_time_is_over(aggregator: Aggre
     assert waiting.view == view
 
 
-def test_without_a_free_place_it_is_answered_at_once(tmp_path: Path) -> None:
-    with served(tmp_path, waiters=1, keeps_deadlines=False) as aggregator:
+def test_without_a_free_place_it_is_answered_at_once(tmp_path: Path, database_url: str) -> None:
+    with served(tmp_path, waiters=1, keeps_deadlines=False, url=database_url) as aggregator:
         first, second = aggregator.enrol(2)
         view = first.view()
         waiting = Waiting(first, view.state)

@@ -15,9 +15,9 @@ from support.party import refusal
 
 
 @pytest.fixture
-def aggregator(tmp_path: Path) -> Iterator[Aggregator]:
+def aggregator(tmp_path: Path, database_url: str) -> Iterator[Aggregator]:
     rules = AggregationRules(suite="mlkem768-x25519")
-    with served(tmp_path, settings_of(rules=rules), keeps_deadlines=False) as made:
+    with served(tmp_path, settings_of(rules=rules), keeps_deadlines=False, url=database_url) as made:
         yield made
 
 

@@ -90,6 +90,7 @@ def test_one_survivor_is_not_opened(aggregator: Aggregator, four: list[Party]) -
     assert aggregator.round(1).stage is Stage.ABORTED
     assert aggregator.round(1).cohort is None
     plain = survivor.encoded[-1].astype("<u8").tobytes()
+    aggregator.look()
     files = aggregator.files()
     for secret in (plain, plain[:24], Contribution.decode(body).masked):
         assert secret not in files
@@ -131,6 +132,7 @@ def test_what_was_uploaded_is_gone_after_an_abort(aggregator: Aggregator, four: 
 
 
 def check_gone(aggregator: Aggregator, parts: Sequence[bytes]) -> None:
+    aggregator.look()
     files = aggregator.files()
     for part in parts:
         # A piece of it is enough to find it where a page border goes through it.

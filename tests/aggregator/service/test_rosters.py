@@ -39,8 +39,8 @@ class Signer:
 
 
 @pytest.fixture
-def aggregator(tmp_path: Path) -> Iterator[Aggregator]:
-    with served(tmp_path, keeps_deadlines=False, roster_key=KEY.public_key()) as made:
+def aggregator(tmp_path: Path, database_url: str) -> Iterator[Aggregator]:
+    with served(tmp_path, keeps_deadlines=False, roster_key=KEY.public_key(), url=database_url) as made:
         yield made
 
 

@@ -46,8 +46,8 @@ def test_the_published_theta_is_the_weighted_average(aggregator: Aggregator) -> 
     assert (opened.clients, opened.total_weight) == (4, 192 + 1 + 65_535 + 8)
 
 
-def test_a_late_opening_is_acknowledged_for_its_key(tmp_path: Path) -> None:
-    with served(tmp_path, settings_of(every=60), keeps_deadlines=False) as aggregator:
+def test_a_late_opening_is_acknowledged_for_its_key(tmp_path: Path, database_url: str) -> None:
+    with served(tmp_path, settings_of(every=60), keeps_deadlines=False, url=database_url) as aggregator:
         parties = contributed(aggregator)
         late = parties[3]
         body = late.opening()
@@ -126,8 +126,8 @@ def test_revoked_between_contribution_and_close(aggregator: Aggregator) -> None:
     assert aggregator.round(1).reason == "2 contributions could be counted, 3 are needed"
 
 
-def test_a_revoked_client_is_left_out_of_the_cohort(tmp_path: Path) -> None:
-    with served(tmp_path, settings_of(min_clients=5), keeps_deadlines=False) as aggregator:
+def test_a_revoked_client_is_left_out_of_the_cohort(tmp_path: Path, database_url: str) -> None:
+    with served(tmp_path, settings_of(min_clients=5), keeps_deadlines=False, url=database_url) as aggregator:
         parties = aggregator.enrol(5)
         aggregator.advance()
         start = aggregator.prior().vector()
@@ -158,8 +158,8 @@ def with_another_sum(party: Party, body: bytes) -> bytes:
     return Signed[Opening].make(party.client.identity_key, signed.model_copy(update={"sum": bytes(raw)})).encode()
 
 
-def test_a_wrong_opening_is_mended_and_disputed(tmp_path: Path) -> None:
-    with served(tmp_path, settings_of(min_clients=6), keeps_deadlines=False) as aggregator:
+def test_a_wrong_opening_is_mended_and_disputed(tmp_path: Path, database_url: str) -> None:
+    with served(tmp_path, settings_of(min_clients=6), keeps_deadlines=False, url=database_url) as aggregator:
         parties = contributed(aggregator, 6)
         plain = [party.client.journal[-1] for party in parties]
         assert len(plain) == 6
@@ -176,8 +176,8 @@ def test_a_wrong_opening_is_mended_and_disputed(tmp_path: Path) -> None:
         assert [answered.client for answered in leaf.openings] == [party.name for party in parties]
 
 
-def test_openings_that_contradict_each_other_wait_for_one_that_mends_them(tmp_path: Path) -> None:
-    with served(tmp_path, settings_of(min_clients=6), keeps_deadlines=False) as aggregator:
+def test_openings_that_contradict_each_other_wait_for_one_that_mends_them(tmp_path: Path, database_url: str) -> None:
+    with served(tmp_path, settings_of(min_clients=6), keeps_deadlines=False, url=database_url) as aggregator:
         parties = contributed(aggregator, 6)
         bodies = [party.opening() for party in parties]
         bodies[2] = with_another_sum(parties[2], bodies[2])
@@ -191,8 +191,8 @@ def test_openings_that_contradict_each_other_wait_for_one_that_mends_them(tmp_pa
         assert (leaf.spare, leaf.disputed) == (2, ("client-02",))
 
 
-def test_openings_that_contradict_each_other_abort_at_the_deadline(tmp_path: Path) -> None:
-    with served(tmp_path, settings_of(min_clients=6), keeps_deadlines=False) as aggregator:
+def test_openings_that_contradict_each_other_abort_at_the_deadline(tmp_path: Path, database_url: str) -> None:
+    with served(tmp_path, settings_of(min_clients=6), keeps_deadlines=False, url=database_url) as aggregator:
         parties = contributed(aggregator, 6)
         bodies = [party.opening() for party in parties]
         bodies[2] = with_another_sum(parties[2], bodies[2])

@@ -150,8 +150,8 @@ def test_a_carried_roster_without_clients_opens_no_rounds(aggregator: Aggregator
     assert aggregator.last_round() == 2
 
 
-def test_after_a_carry_nobody_can_be_told_apart(tmp_path: Path) -> None:
-    with served(tmp_path, settings_of(min_clients=8), keeps_deadlines=False) as aggregator:
+def test_after_a_carry_nobody_can_be_told_apart(tmp_path: Path, database_url: str) -> None:
+    with served(tmp_path, settings_of(min_clients=8), keeps_deadlines=False, url=database_url) as aggregator:
         parties = aborted_with_contributions(aggregator, 8)
         aggregator.pass_opening()
         assert aggregator.round(1).stage is Stage.CARRIED
@@ -180,8 +180,8 @@ def test_a_difference_that_leaves_too_few_aborts(aggregator: Aggregator) -> None
     assert aggregator.prior().version == 1
 
 
-def test_a_pause_between_rounds(tmp_path: Path) -> None:
-    with served(tmp_path, settings_of(every=3600), keeps_deadlines=False) as aggregator:
+def test_a_pause_between_rounds(tmp_path: Path, database_url: str) -> None:
+    with served(tmp_path, settings_of(every=3600), keeps_deadlines=False, url=database_url) as aggregator:
         parties = aggregator.enrol(4)
         aggregator.advance()
         assert aggregator.last_round() == 1
@@ -195,8 +195,8 @@ def test_a_pause_between_rounds(tmp_path: Path) -> None:
             schedule.open_by_hand(aggregator.context, NAME)
 
 
-def test_a_last_round(tmp_path: Path) -> None:
-    with served(tmp_path, settings_of(most=1), keeps_deadlines=False) as aggregator:
+def test_a_last_round(tmp_path: Path, database_url: str) -> None:
+    with served(tmp_path, settings_of(most=1), keeps_deadlines=False, url=database_url) as aggregator:
         parties = aggregator.enrol(4)
         aggregator.advance()
         aggregator.pass_contributing()
@@ -231,9 +231,11 @@ def test_by_hand_only_when_an_aborted_round_is_settled(aggregator: Aggregator) -
     assert aggregator.dump() == before
 
 
-def test_an_unsafe_next_round_refuses_no_opening(tmp_path: Path) -> None:
+def test_an_unsafe_next_round_refuses_no_opening(tmp_path: Path, database_url: str) -> None:
     rules = AggregationRules(min_cohort=4)
-    with served(tmp_path, settings_of(rules=rules, min_clients=3), keeps_deadlines=False) as aggregator:
+    with served(
+        tmp_path, settings_of(rules=rules, min_clients=3), keeps_deadlines=False, url=database_url
+    ) as aggregator:
         parties = aggregator.enrol(4)
         aggregator.advance()
         for party in parties:

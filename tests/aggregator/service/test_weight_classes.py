@@ -9,9 +9,9 @@ from fgpr.secagg.planning import AggregationRules
 from support.aggregator import served, settings_of
 
 
-def test_weights_are_counted_in_powers_of_two(tmp_path: Path) -> None:
+def test_weights_are_counted_in_powers_of_two(tmp_path: Path, database_url: str) -> None:
     rules = AggregationRules(weighting="classes", weight_unit=10)
-    with served(tmp_path, settings_of(rules=rules), keeps_deadlines=False) as aggregator:
+    with served(tmp_path, settings_of(rules=rules), keeps_deadlines=False, url=database_url) as aggregator:
         parties = aggregator.enrol(4)
         aggregator.advance()
         # 1 / 2 / 4 / 16 units, two of them not whole.

@@ -1,5 +1,4 @@
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from alembic import op
@@ -7,13 +6,14 @@ from sqlalchemy import inspect, text
 
 from aggregator.storage import migrate
 from aggregator.storage.engine import Database
+from aggregator.storage.tables import log_head
 from fgpr.errors import LocalProtocolError
 from support.aggregator import together
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    made = Database(f"sqlite:///{tmp_path / 'x.db'}")
+def database(empty_database_url: str) -> Iterator[Database]:
+    made = Database(empty_database_url)
     yield made
     made.close()
 
@@ -30,8 +30,8 @@ def test_a_schema_is_checked_exactly(database: Database) -> None:
         migrate.check_schema(database)
 
 
-def test_processes_may_migrate_at_once(database: Database, tmp_path: Path) -> None:
-    databases = [Database(f"sqlite:///{tmp_path / 'x.db'}") for _ in range(4)]
+def test_processes_may_migrate_at_once(database: Database) -> None:
+    databases = [Database(database.url) for _ in range(4)]
     assert together([lambda one=one: migrate.upgrade(one) for one in databases]) == [None] * 4
     for one in databases:
         migrate.check_schema(one)
@@ -42,7 +42,7 @@ def test_processes_may_migrate_at_once(database: Database, tmp_path: Path) -> No
 def test_a_failed_step_leaves_the_old_schema(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     migrate.upgrade(database)
     with database.write() as connection:
-        connection.execute(text("INSERT INTO log_head VALUES (1, 0, x'', 'note')"))
+        connection.execute(log_head.insert().values(id=1, size=0, frontier=b"", note="note"))
     tables = inspect(database.engine).get_table_names()
 
     dropped: list[str] = []

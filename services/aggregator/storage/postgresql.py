@@ -1,0 +1,48 @@
+"""PostgreSQL: how each connection is set up, the lock between processes that start, and what an erasure leaves.
+
+Writers lock the row of their federation and the log's head. A writer waits as long as on SQLite, and a process that
+was paused inside a transaction loses it, so that the others can go on.
+"""
+
+from typing import Any
+
+import psycopg
+from sqlalchemy import Connection, Engine, create_engine, event, text
+
+LOCK_WAIT_MS = 15_000
+"""How long a statement waits for another transaction's lock."""
+
+IDLE_MS = 30_000
+"""After how long the server ends a transaction whose process sends nothing."""
+
+CONNECTIONS = 20
+"""Most connections of one process, beside the one that listens."""
+
+ADVISORY_LOCK = 0x66677072
+"""Number of the lock that keeps processes apart that start on one database: "fgpr"."""
+
+
+def engine(url: str) -> Engine:
+    """An engine with those limits."""
+    made = create_engine(url, pool_size=CONNECTIONS, max_overflow=0, pool_pre_ping=True, hide_parameters=True)
+    event.listen(made, "connect", _configure)
+    return made
+
+
+def wait_alone(connection: Connection) -> None:
+    """Wait until no other process holds the lock; it is held until the transaction ends."""
+    # Starting takes as long as it takes: no limit here.
+    connection.execute(text("SET LOCAL lock_timeout = 0"))
+    connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": ADVISORY_LOCK})
+
+
+def vacuum(made: Engine) -> None:
+    """Give up the row versions that erasures left behind."""
+    with made.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text("VACUUM contributions"))
+
+
+def _configure(connection: "psycopg.Connection[Any]", _record: Any) -> None:
+    connection.execute(f"SET lock_timeout = {LOCK_WAIT_MS}")
+    connection.execute(f"SET idle_in_transaction_session_timeout = {IDLE_MS}")
+    connection.commit()

@@ -1,0 +1,66 @@
+"""SQLite: how each connection is set up, how transactions begin, and how the write-ahead log is emptied.
+
+With the driver's defaults SQLite loses updates. Here a writing transaction begins with BEGIN IMMEDIATE, in WAL mode,
+synchronous to the disk, and erased values are overwritten.
+"""
+
+import sqlite3
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+
+WRITES = "fgpr_writes"
+"""Execution option: whether the transaction that begins may write."""
+
+WAIT_MS = 15_000
+"""How long a writer waits for another process's transaction."""
+
+
+def engine(url: str) -> Engine:
+    """An engine whose transactions begin as `WRITES` says."""
+    made = create_engine(url, pool_size=32, hide_parameters=True)
+    event.listen(made, "connect", _configure)
+    event.listen(made, "begin", _begin)
+    return made
+
+
+def truncate_log(made: Engine, wait_ms: int) -> bool:
+    """Write the whole write-ahead log back and cut it to nothing; whether that was done.
+
+    While it waits for readers no writer begins, so what takes long is done before, beside readers and writers.
+    """
+    try:
+        # A connection without a transaction: one of the engine's own would be in the way.
+        pooled = made.raw_connection()
+    except sqlite3.Error:
+        return False
+    try:
+        cursor = pooled.cursor()
+        cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        cursor.execute(f"PRAGMA busy_timeout={wait_ms:d}")
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        busy, *_ = cursor.fetchone() or (1,)
+        cursor.execute(f"PRAGMA busy_timeout={WAIT_MS}")
+    except sqlite3.Error:
+        return False
+    finally:
+        pooled.close()
+    return busy == 0
+
+
+def _configure(connection: sqlite3.Connection, _record: Any) -> None:
+    # The driver must not begin transactions by itself: it would begin them deferred.
+    connection.isolation_level = None
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+        "secure_delete=ON",
+        f"busy_timeout={WAIT_MS}",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(WRITES, True)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
