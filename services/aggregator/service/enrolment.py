@@ -179,7 +179,7 @@ def _check_opening_key(request: EnrolmentRequest, role: str, suite: SuiteName) -
 
 def _asked(rules: AggregationRules, role: str) -> int | None:
     """The cap of the weight that a party has to declare; None where it declares none."""
-    return rules.largest_weight if rules.draw == "weights" and role == "client" else None
+    return rules.weight_cap if rules.draw == "weights" and role == "client" else None
 
 
 def _check_declared(request: EnrolmentRequest, cap: int | None) -> None:

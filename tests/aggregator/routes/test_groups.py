@@ -13,7 +13,7 @@ from fgpr.secagg.messages import Contribution
 from fgpr.secagg.planning import AggregationRules
 from fgpr.secagg.stages import Stage
 from support import malice
-from support.aggregator import Aggregator, database_url, served, settings_of
+from support.aggregator import Aggregator, served, settings_of
 from support.federation import SPEC
 from support.party import Party, repacked
 
@@ -25,9 +25,9 @@ START = SPEC.initial_theta
 
 
 @pytest.fixture
-def aggregator(tmp_path: Path) -> Iterator[Aggregator]:
+def aggregator(tmp_path: Path, database_url: str) -> Iterator[Aggregator]:
     settings = settings_of(rules=RULES, min_clients=14)
-    with served(tmp_path, settings, keeps_deadlines=False, url=database_url()) as made:
+    with served(tmp_path, settings, keeps_deadlines=False, url=database_url) as made:
         yield made
 
 
