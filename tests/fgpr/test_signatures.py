@@ -24,6 +24,19 @@ def test_the_vector_of_rfc_8032() -> None:
     assert signatures.public_bytes(KEY) == PUBLIC
     assert KEY.sign(b"\x72") == OVER_72
     signatures.load_public(PUBLIC).verify(OVER_72, b"\x72")
+    assert signatures.holds(PUBLIC, b"\x72", OVER_72)
+    assert not signatures.holds(PUBLIC, b"\x73", OVER_72)
+    assert not signatures.holds(PUBLIC, b"\x72", OVER_72[:-1])
+    assert not signatures.holds(PUBLIC, b"\x72", OVER_72 + bytes(1))
+
+
+def test_a_key_of_small_order_signs_nothing() -> None:
+    """The neutral point as key and nonce, and s = 0, hold for every message by the equation of RFC 8032, 5.1.7."""
+    neutral = b"\x01" + bytes(31)
+    forged = neutral + bytes(32)
+    # OpenSSL follows the equation; that is why it does not judge what goes into the log.
+    signatures.load_public(neutral).verify(forged, b"anything")
+    assert not signatures.holds(neutral, b"anything", forged)
 
 
 def test_a_signature_is_over_label_zero_byte_and_canonical_json_as_another_library_reads_it() -> None:
