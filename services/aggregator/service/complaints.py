@@ -42,7 +42,7 @@ def complain(context: Context, caller: Caller, federation: str, number: int, cli
             if known != signed:
                 raise Conflict(f"{client} complained of round {number} with another body; the first one stands")
             return receipt
-        opened = rounds.read_openings(connection, federation, number).get(client)
+        opened = rounds.read_opening(connection, federation, number, client)
         if opened is not None and opened.message.cohort == signed.message.cohort:
             raise Conflict(f"{client} opened the cohort of round {number}: its boxes did open")
         complaints.add(connection, signed)

@@ -44,7 +44,7 @@ def show_round(context: Context, federation: str, number: int) -> dict[str, Any]
         return {
             "summary": rounds.summary(connection, row).to_json(),
             "contributors": sorted(stored.contributors(connection, federation, number)),
-            "openings": sorted(stored.read_openings(connection, federation, number)),
+            "openings": sorted(stored.openers(connection, federation, number)),
             "complaints": {
                 member: list(signed.message.accused())
                 for member, signed in complaints.read(connection, federation, number).items()

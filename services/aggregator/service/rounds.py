@@ -181,7 +181,7 @@ def answer(context: Context, caller: Caller, federation: str, number: int, clien
             opening.check_next_key(row.plan.message, roster_of(connection, row), client, signed.message.next_key)
         if target.members and client in complaints.members(connection, federation, number):
             raise Conflict(f"{client} complained of boxes of round {number}, which it cannot have opened, then")
-        known = rounds.read_openings(connection, federation, number).get(client)
+        known = rounds.read_opening(connection, federation, number, client)
         if known is not None and known != signed:
             raise Conflict(f"{client} opened round {number} with another body; the first one stands")
         if known is None:

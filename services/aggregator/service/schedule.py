@@ -103,7 +103,7 @@ def _all_in(connection: Connection, row: RoundRow, now: datetime) -> bool:
 
 def _able(connection: Connection, row: RoundRow) -> int:
     """Members that may open, or did: those with a key that neither complained nor were revoked before they opened."""
-    opened = set(rounds.read_openings(connection, row.federation, row.number))
+    opened = rounds.openers(connection, row.federation, row.number)
     silent = clients.read_revoked(connection, row.federation) - opened
     silent |= complaints.members(connection, row.federation, row.number)
     return sum(seat.key is not None and seat.client not in silent for seat in row.plan.message.seats)

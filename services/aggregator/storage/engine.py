@@ -86,7 +86,9 @@ class Database:
         wait, self._unpurged = self._purge_wait_ms, self._unpurged or not done
         self._purge_wait_ms = SHORTEST_PURGE_WAIT_MS if done else min(2 * wait, LONGEST_PURGE_WAIT_MS)
         if not done and wait == LONGEST_PURGE_WAIT_MS:
-            raise Unavailable("what was erased is still in the database's log or old rows: readers are in the way")
+            raise Unavailable(
+                "what was erased is still in the database's log or old rows: readers are in the way, or it is away"
+            )
 
     def close(self) -> None:
         """Close every connection."""

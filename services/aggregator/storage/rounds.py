@@ -211,6 +211,21 @@ def read_openings(connection: Connection, federation: str, number: int) -> dict[
     return {row.client: Signed[Opening].decode(row.document) for row in rows}
 
 
+def read_opening(connection: Connection, federation: str, number: int, client: str) -> Signed[Opening] | None:
+    """One member's opening of a round."""
+    query = select(openings.c.document).where(
+        openings.c.federation == federation, openings.c.round == number, openings.c.client == client
+    )
+    document = connection.execute(query).scalar_one_or_none()
+    return None if document is None else Signed[Opening].decode(document)
+
+
+def openers(connection: Connection, federation: str, number: int) -> set[str]:
+    """Ids of the members that opened a round; reading their documents would take as long as checking them."""
+    query = select(openings.c.client).where(openings.c.federation == federation, openings.c.round == number)
+    return set(connection.execute(query).scalars())
+
+
 def count_openings(connection: Connection, federation: str, number: int) -> int:
     """How many openings of a round are in."""
     query = (
