@@ -33,6 +33,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "checked_draws": (
         "tests/fgpr/secagg/test_checked_draws.py",
         "tests/fgpr/secagg/test_checked_plan_refusals.py",
+        "tests/fgpr/secagg/test_group_refusals.py",
     ),
     "declared_weight": ("tests/fgpr/secagg/test_declared_weight.py",),
     "weighted_draw": ("tests/fgpr/secagg/test_weighted_draw.py", "tests/fgpr/secagg/test_weighted_corrupt.py"),

@@ -103,3 +103,9 @@ def test_fewer_liars_than_half_of_the_groups_stay_inside_what_the_honest_sent(gr
     lies = draws.draw(st.lists(st.floats(-1e6, 1e6), min_size=groups - len(honest), max_size=groups - len(honest)))
     (found,) = combine_averages([np.array([value]) for value in [*honest, *lies]], "median")
     assert min(honest) <= found <= max(honest)
+
+
+def test_groups_and_noise_exclude_each_other() -> None:
+    check_groups(1, "mean", noised=True)
+    with pytest.raises(EncodingError, match="3 groups under differential privacy"):
+        check_groups(3, "median", noised=True)
