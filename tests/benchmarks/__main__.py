@@ -14,11 +14,12 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # h
 
 from benchmarks.contestants import LAPACK, OURS, SCIKIT_LEARN, Contestant, Lapack, Ours, ScikitLearn
 from benchmarks.measure import Timing, disagreement, interleave
-from benchmarks.peer_process import ROOT, PeerProcess, peer_process
+from benchmarks.peer_process import PeerProcess, peer_process
 from benchmarks.problem import KERNELS, QUICK_SIZES, SIZES, Problem
-from benchmarks.targets import Line, at_least, at_most, judge
+from benchmarks.report import REPORTS, Line, at_least, at_most, conclude
+from benchmarks.targets import judge
 
-REPORT = ROOT / "build" / "reports" / "bench.json"
+REPORT = REPORTS / "bench.json"
 GIB = 1024**3
 WIDTH = 150
 
@@ -44,14 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             console.print(table)
     if not options.quick:
         lines += _large_client(console)
-    options.report.parent.mkdir(parents=True, exist_ok=True)
-    options.report.write_text(json.dumps([line.to_json() for line in lines], indent=1) + "\n", encoding="utf-8")
-    missed = [line for line in lines if line.met is False]
-    for line in missed:
-        console.print(f"[red]missed[/red] {line.name}: {line.value:.3g} {line.unit}, target {line.target}")
-    judged_count = sum(line.met is not None for line in lines)
-    console.print(f"{judged_count - len(missed)} of {judged_count} targets met; {options.report}")
-    return 1 if missed else 0
+    return conclude(console, lines, options.report)
 
 
 def _introduction(peers: PeerProcess | None) -> str:

@@ -5,7 +5,6 @@ file is not at hand (FGPR_DATA), as many rows of a made-up function are taken.
 """
 
 import json
-import os
 import sys
 from pathlib import Path
 from time import perf_counter
@@ -13,6 +12,7 @@ from time import perf_counter
 import numpy as np
 
 from benchmarks.problem import Floats
+from benchmarks.real_data import training_file
 from client_agent.cmapss import read_cmapss
 from fgpr.errors import DataError
 from fgpr.gp.conditioning import condition_within_memory
@@ -32,8 +32,8 @@ SETTINGS = TrainingSettings(steps=100, batch_size=512)
 
 def data() -> tuple[str, Floats, Floats]:
     """(where it comes from, inputs over their ranges, standardised target)."""
-    path = Path(os.environ.get("FGPR_DATA", "data")) / "cmapss" / "train_FD001.txt"
-    if path.is_file():
+    path = training_file()
+    if path is not None:
         columns = read_cmapss(path).columns
         source, X, y = "FD001", np.column_stack([columns[name] for name in FEATURES]), columns[TARGET]
     else:

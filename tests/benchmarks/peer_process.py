@@ -11,8 +11,8 @@ from typing import Any
 
 from benchmarks.contestants import Contestant
 from benchmarks.problem import Answer, Problem
+from benchmarks.report import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / ".venv-peers" / "bin" / "python"
 
 

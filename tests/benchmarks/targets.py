@@ -1,48 +1,13 @@
 """What the numbers have to be. Speeds are ratios, so that a slower machine does not change them."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
-
 from benchmarks.contestants import LAPACK, OURS, SCIKIT_LEARN
 from benchmarks.measure import Timing
 from benchmarks.problem import Problem
+from benchmarks.report import Line, at_least, at_most
 
 AGREEMENT = 1e-9
 LARGE = 1024
 SMALL = 100
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of the report.
-
-    Attributes:
-        name: what was measured.
-        value: how much of it.
-        unit: of the value.
-        target: such as ">= 10"; None for a number that is only told.
-        met: None without a target.
-    """
-
-    name: str
-    value: float
-    unit: str
-    target: str | None = None
-    met: bool | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """As bench.json holds it."""
-        return asdict(self)
-
-
-def at_least(name: str, value: float, unit: str, least: float) -> Line:
-    """A line whose value must not be lower."""
-    return Line(name, value, unit, f">= {least:g}", value >= least)
-
-
-def at_most(name: str, value: float, unit: str, most: float) -> Line:
-    """A line whose value must not be higher."""
-    return Line(name, value, unit, f"<= {most:g}", value <= most)
 
 
 def step_target(problem: Problem, peer: str) -> float | None:

@@ -2,7 +2,8 @@ import pytest
 
 from benchmarks.measure import Timing
 from benchmarks.problem import Problem
-from benchmarks.targets import Line, at_least, at_most, judge, lapack_target, step_target
+from benchmarks.report import Line, at_least, at_most
+from benchmarks.targets import judge, lapack_target, step_target
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,7 @@
 """`make privacy`: what differential privacy costs in accuracy on FD001. Exit status 1 where a target is missed."""
 
 import argparse
-import json
 import math
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,12 +9,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.targets import Line, at_most
+from benchmarks.real_data import training_file
+from benchmarks.report import REPORTS, Line, at_most, conclude
 from benchmarks_privacy import study
 from benchmarks_privacy.study import Outcome
 
-REPORT = Path(__file__).resolve().parents[2] / "build" / "reports" / "privacy.json"
-FILE = "train_FD001.txt"
+REPORT = REPORTS / "privacy.json"
 SEEDS = (1, 2, 3)
 MANY = 4
 """Parties an engine where there are more: 240 with a quarter of the rows each."""
@@ -33,9 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--report", type=Path, default=REPORT, help="where the JSON goes")
     options = parser.parse_args(arguments)
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
-    path = Path(os.environ.get("FGPR_DATA", "data")) / FILE
-    if not path.is_file():
-        console.print(f"there is no {path}: set FGPR_DATA to the folder of the C-MAPSS files")
+    path = training_file()
+    if path is None:
+        console.print("there is no cmapss/train_FD001.txt: set FGPR_DATA to the folder of the data sets")
         return 2
     outcomes: list[Outcome] = []
     for seed in SEEDS[:1] if options.quick else SEEDS:
@@ -47,14 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 )
     lines, table = summarise(outcomes)
     console.print(table)
-    options.report.parent.mkdir(parents=True, exist_ok=True)
-    options.report.write_text(json.dumps([line.to_json() for line in lines], indent=1) + "\n", encoding="utf-8")
-    judged = [line for line in lines if line.met is not None]
-    missed = [line for line in judged if not line.met]
-    for line in missed:
-        console.print(f"[red]missed[/red] {line.name}: {line.value:.4g} {line.unit}, target {line.target}")
-    console.print(f"{len(judged) - len(missed)} of {len(judged)} targets met; {options.report}")
-    return 1 if missed else 0
+    return conclude(console, lines, options.report)
 
 
 def summarise(outcomes: Sequence[Outcome]) -> tuple[list[Line], Table]:

@@ -1,7 +1,6 @@
 """`make bench-secagg`: what a round costs client, member and aggregator. Exit status 1 where a target is missed."""
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,14 +8,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.targets import Line
+from benchmarks.report import REPORTS, Line, conclude
 from benchmarks_secagg.a_round import LOST, NUMBERS
 from benchmarks_secagg.beside import SIZES as FLOWER_SIZES
 from benchmarks_secagg.beside import flower_process, judge_beside, measure_flower
 from benchmarks_secagg.cost import KB, Cost, judge, measure
 from benchmarks_secagg.flower_round import FlowerCost
 
-REPORT = Path(__file__).resolve().parents[2] / "build" / "reports" / "bench-secagg.json"
+REPORT = REPORTS / "bench-secagg.json"
 SIZES = (10, 60, 100, 300, 1000)
 QUICK = (10, 60)
 WIDTH = 150
@@ -47,14 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console.print(table)
     if beside.row_count:
         console.print(beside)
-    options.report.parent.mkdir(parents=True, exist_ok=True)
-    options.report.write_text(json.dumps([line.to_json() for line in lines], indent=1) + "\n", encoding="utf-8")
-    judged = [line for line in lines if line.met is not None]
-    missed = [line for line in judged if not line.met]
-    for line in missed:
-        console.print(f"[red]missed[/red] {line.name}: {line.value:.3g} {line.unit}, target {line.target}")
-    console.print(f"{len(judged) - len(missed)} of {len(judged)} targets met; {options.report}")
-    return 1 if missed else 0
+    return conclude(console, lines, options.report)
 
 
 def _table() -> Table:

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.peer_process import ROOT, PeerProcess, peer_process
-from benchmarks.targets import Line, at_least, at_most
+from benchmarks.peer_process import PeerProcess, peer_process
+from benchmarks.report import ROOT, Line, at_least, at_most
 from benchmarks_secagg.a_round import LOST, NUMBERS, WEIGHT
 from benchmarks_secagg.cost import KB, Cost
 from benchmarks_secagg.flower_round import FlowerCost, FlowerRound

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from time import process_time
 from typing import TypeVar
 
-from benchmarks.targets import Line, at_most
+from benchmarks.report import Line, at_most
 from benchmarks_secagg.a_round import ARound
 from fgpr.secagg.messages import CohortView
 

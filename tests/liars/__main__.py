@@ -1,21 +1,19 @@
 """`make liars`: lying clients among sixty engines, with and without groups. Exit status 1 where a target is missed."""
 
 import argparse
-import json
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from benchmarks.real_data import training_file
+from benchmarks.report import REPORTS, Line, at_most, conclude
 from liars.campaign import CLIENTS, FEDERATIONS, Cell, carry_out, cells, honest_costs, trials
 
-ROOT = Path(__file__).resolve().parents[2]
-REPORT = ROOT / "build" / "reports" / "liars.json"
+REPORT = REPORTS / "liars.json"
 WIDTH = 150
 MOST_HARM = 1.05
 """Largest ratio of held-out errors, for liars that are outvoted for certain."""
@@ -30,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--report", type=Path, default=REPORT, help="where the JSON goes")
     options = parser.parse_args(arguments)
-    data = _data()
+    data = training_file()
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     source = "engines of the built-in generator" if data is None else "engines of C-MAPSS FD001"
     liars, seeds, rounds = ((1, 3), (0,), 2) if options.quick else ((1, 2, 3, 4, 5), (0, 1), 3)
@@ -43,23 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console.print(_costs(costs))
     lines = [line for cell in found for line in _lines(cell)]
     lines += [
-        _line(f"{federation}: RMSE without a liar beside the plain mean's", cost, "ratio", MOST_COST)
+        at_most(f"{federation}: RMSE without a liar beside the plain mean's", cost, "ratio", MOST_COST)
         for federation, cost in costs.items()
     ]
-    options.report.parent.mkdir(parents=True, exist_ok=True)
-    options.report.write_text(json.dumps(lines, indent=1) + "\n", encoding="utf-8")
-    missed = [line for line in lines if line["met"] is False]
-    for line in missed:
-        console.print(f"[red]missed[/red] {line['name']}: {line['value']:.3g}, target {line['target']}")
-    judged = sum(line["met"] is not None for line in lines)
-    console.print(f"{judged - len(missed)} of {judged} targets met; {options.report}")
-    return 1 if missed else 0
-
-
-def _data() -> Path | None:
-    folder = os.environ.get("FGPR_DATA")
-    file = None if folder is None else ROOT / folder / "cmapss" / "train_FD001.txt"
-    return file if file is not None and file.is_file() else None
+    return conclude(console, lines, options.report)
 
 
 def outvoted(cell: Cell) -> bool:
@@ -67,19 +52,18 @@ def outvoted(cell: Cell) -> bool:
     return 2 * cell.liars < FEDERATIONS[cell.federation].groups
 
 
-def _lines(cell: Cell) -> list[dict[str, Any]]:
+def _lines(cell: Cell) -> list[Line]:
     name = f"{cell.federation}, {cell.liars} of {CLIENTS} {cell.lie}"
     return [
-        _line(f"{name}: largest shift", cell.farthest, "log units"),
-        _line(f"{name}: norm of the shift", cell.norm, "log units"),
-        _line(f"{name}: RMSE ratio", cell.rmse_ratio, "ratio", MOST_HARM if outvoted(cell) else None),
-        _line(f"{name}: rounds refused", cell.detected, "share"),
+        Line(f"{name}: largest shift", cell.farthest, "log units"),
+        Line(f"{name}: norm of the shift", cell.norm, "log units"),
+        _held(f"{name}: RMSE ratio", cell.rmse_ratio, MOST_HARM if outvoted(cell) else None),
+        Line(f"{name}: rounds refused", cell.detected, "share"),
     ]
 
 
-def _line(name: str, value: float, unit: str, most: float | None = None) -> dict[str, Any]:
-    target, met = (None, None) if most is None else (f"<= {most:g}", value <= most)
-    return {"name": name, "value": value, "unit": unit, "target": target, "met": met}
+def _held(name: str, value: float, most: float | None) -> Line:
+    return Line(name, value, "ratio") if most is None else at_most(name, value, "ratio", most)
 
 
 def _table(found: list[Cell], title: str) -> Table:
