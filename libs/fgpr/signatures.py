@@ -10,6 +10,7 @@ import base64
 import hashlib
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from nacl.bindings import crypto_core_ed25519_is_valid_point
 from nacl.exceptions import BadSignatureError
 from nacl.signing import VerifyKey
 
@@ -56,6 +57,18 @@ def holds(public_key: bytes, message: bytes, signature: bytes) -> bool:
     except BadSignatureError:
         return False
     return True
+
+
+def check_key(public_key: bytes) -> None:
+    """Check a key that somebody else made, before it is taken for anybody's.
+
+    Raises:
+        CryptographicError: not 32 bytes that encode a point of prime order: by others anybody could sign.
+    """
+    if len(public_key) != KEY_BYTES or not crypto_core_ed25519_is_valid_point(public_key):
+        raise CryptographicError(
+            f"an Ed25519 public key is a point of prime order in {KEY_BYTES} bytes; make a new one"
+        )
 
 
 def public_bytes(key: Ed25519PrivateKey) -> bytes:

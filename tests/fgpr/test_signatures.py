@@ -39,6 +39,24 @@ def test_a_key_of_small_order_signs_nothing() -> None:
     assert not signatures.holds(neutral, b"anything", forged)
 
 
+# The neutral point, those of order 2 and 4, one of order 8 (Bernstein et al., on Ed25519), and no point at all.
+@pytest.mark.parametrize(
+    "key",
+    [
+        b"\x01" + bytes(31),
+        b"\xec" + 30 * b"\xff" + b"\x7f",
+        bytes(32),
+        bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"),
+        b"\x02" + bytes(31),
+        PUBLIC[:-1],
+    ],
+)
+def test_a_key_by_which_anybody_could_sign_is_nobody_s(key: bytes) -> None:
+    signatures.check_key(PUBLIC)
+    with pytest.raises(CryptographicError, match="prime order"):
+        signatures.check_key(key)
+
+
 def test_a_signature_is_over_label_zero_byte_and_canonical_json_as_another_library_reads_it() -> None:
     signature = signatures.sign(KEY, "fgpr-v1/test", VALUE)
     other = eddsa.new(ECC.construct(curve="Ed25519", seed=SECRET), "rfc8032")

@@ -61,7 +61,10 @@ def enrol(context: Context, caller: Caller, request: EnrolmentRequest) -> Enrolm
         EncodingError: a client without an opening key, or a reader with one; a declared weight where none is asked
             for, none where one is, or one above the cap.
         VerificationError: the opening key or the declared weight is not signed by the identity key.
+        CryptographicError: the identity key is one by which anybody could sign.
     """
+    # HTTP signatures are verified by the equation alone, which holds for such a key whatever was sent.
+    signatures.check_key(caller.public_key)
     with context.database.write() as connection:
         ticket = clients.read_ticket(connection, secret_hash(request.secret), lock=True)
         if ticket is None or (ticket.federation, ticket.client) != (request.federation, request.client):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -8,7 +10,7 @@ from fgpr.errors import Conflict, CryptographicError, EncodingError, Forbidden, 
 from fgpr.message import Signed
 from fgpr.rest import EnrolmentReceipt
 from fgpr.secagg.messages import OpeningKey
-from support.aggregator import Aggregator, together
+from support.aggregator import Aggregator, caller_of, together
 from support.client import NAME
 from support.party import Party, Recorded, refusal
 
@@ -109,6 +111,18 @@ def test_the_first_opening_key(aggregator: Aggregator) -> None:
     assert aggregator.dump() == before
     assert enrol(party.first_key).client == "bench-1"
     assert enrol(None, reader).role == "reader"
+
+
+def test_a_key_by_which_anybody_could_sign(aggregator: Aggregator) -> None:
+    """A reader sends nothing that is signed inside: only its requests are, and by this key they hold for everything."""
+    reader, neutral = aggregator.party("reader", "reader"), b"\x01" + bytes(31)
+    wanted = reader.enrolment().model_copy(update={"identity_key": neutral, "opening_key": None})
+    caller = caller_of(reader, aggregator.clock)
+    weak = replace(caller, key_id=signatures.key_id(neutral), public_key=neutral)
+    before = aggregator.dump()
+    with pytest.raises(CryptographicError, match="prime order"):
+        enrolment.enrol(aggregator.context, weak, wanted)
+    assert aggregator.dump() == before
 
 
 def test_twenty_keys_race_for_one_ticket(aggregator: Aggregator) -> None:
