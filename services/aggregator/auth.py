@@ -242,7 +242,11 @@ class _Verifier(HTTPMessageVerifier):
         self._max_age = max_age
         self._skew = skew
 
-    def validate_created_and_expires(self, sig_input: Any, max_age: timedelta | None = None) -> None:  # noqa: ARG002
+    def validate_created_and_expires(
+        self,
+        sig_input: Any,
+        max_age: timedelta | None = None,  # noqa: ARG002 - the library's; ours came with the constructor
+    ) -> None:
         """Replaces the check against the library's own clock; called once, before the key is looked up.
 
         Raises:

@@ -91,7 +91,7 @@ async def _typed(_: Request, error: Exception) -> Response:
 
 
 async def _invalid(_: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)  # noqa: S101
+    assert isinstance(error, RequestValidationError)  # noqa: S101 (as above)
     # Messages, inputs and keys of a body may be what was sent: only the parameter and the broken rule go out.
     faults = sorted({f"{'.'.join(map(str, _place(fault)))}: {fault['type']}" for fault in error.errors()})
     return _answer(422, "; ".join(faults), kind=errors.EncodingError)
@@ -103,7 +103,7 @@ def _place(fault: dict[str, Any]) -> tuple[str | int, ...]:
 
 
 async def _framework(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101
+    assert isinstance(error, HTTPException)  # noqa: S101 (as above)
     kind = _KINDS.get(error.status_code)
     phrase = http.HTTPStatus(error.status_code).phrase
     return _answer(error.status_code, phrase, kind=kind, headers=dict(error.headers or {}))

@@ -2,22 +2,9 @@
 
 from pathlib import Path
 
-from sqlalchemy import inspect
-
-from aggregator.storage import migrate
-from support.aggregator import served
+from support.used_database import downgraded
 
 
 def test_a_used_database_goes_back_and_forth(tmp_path: Path, database_url: str) -> None:
-    with served(tmp_path, keeps_deadlines=False, url=database_url) as aggregator:
-        parties = aggregator.enrol(4)
-        aggregator.advance()
-        for party in parties:
-            party.contribute()
-        for party in parties:
-            party.open()
-        before, database = aggregator.dump(), aggregator.context.database
-        migrate.downgrade(database, "0001")
-        assert "complaints" not in inspect(database.engine).get_table_names()
-        migrate.upgrade(database)
-        assert aggregator.dump() == before
+    with downgraded(tmp_path, database_url, "0001") as schema:
+        assert "complaints" not in schema.get_table_names()

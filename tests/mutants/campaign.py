@@ -55,6 +55,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "complaint": ("tests/fgpr/secagg/test_complaint.py",),
     "opening": (
         "tests/fgpr/secagg/test_opening.py",
+        "tests/fgpr/secagg/test_closing.py",
         "tests/fgpr/secagg/test_suites.py",
         "tests/fgpr/secagg/test_group_openings.py",
     ),

@@ -166,7 +166,8 @@ def test_an_opening_key_of_another_client_is_refused(aggregator: Aggregator, fou
         party.contribute()
     first, thief = four[0], four[1]
     first.open()
-    stolen = Signed[Opening].decode(first.client.journal[-1].body).message.next_key.message  # type: ignore[union-attr]
+    body = first.client.journal[-1].body
+    stolen = Signed[Opening].decode(body).message.next_key.message
     made = Signed[Opening].decode(thief.opening()).message
     copied = stolen.model_copy(update={"client": thief.name})
     key = type(made.next_key).make(thief.client.identity_key, copied)

@@ -88,7 +88,7 @@ class PlacedCompound:
             total += share * reduce(np.multiply, crossed)
         return total
 
-    def gradient(self, residual: Array, weight: Array, total: float, out: Array) -> None:  # noqa: ARG002
+    def gradient(self, residual: Array, weight: Array, total: float, out: Array) -> None:  # noqa: ARG002 - one weight a factor is kept here
         """See the protocol.
 
         The derivatives by the signals are sums over matrices; what rounding and jitter leave between their sum and

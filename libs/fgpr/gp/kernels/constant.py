@@ -24,7 +24,7 @@ class PlacedConstant:
     def rescale(self, parameters: Array) -> None:
         """Nothing to take."""
 
-    def fill(self, correlation: Array, weight: Array | None) -> None:  # noqa: ARG002
+    def fill(self, correlation: Array, weight: Array | None) -> None:  # noqa: ARG002 - no parameters
         """See the protocol."""
         correlation[...] = 1.0
 
@@ -32,7 +32,7 @@ class PlacedConstant:
         """See the protocol."""
         return np.ones((self._rows, other._rows), order="F")
 
-    def gradient(self, product: Array, weight: Array) -> Array:  # noqa: ARG002
+    def gradient(self, product: Array, weight: Array) -> Array:  # noqa: ARG002 - no parameters
         """See the protocol."""
         return np.empty(0)
 

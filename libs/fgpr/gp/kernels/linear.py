@@ -40,7 +40,7 @@ class PlacedLinear:
         """See the protocol."""
         return np.asfortranarray(self._scaled @ other._scaled.T)
 
-    def gradient(self, product: Array, weight: Array) -> Array:  # noqa: ARG002
+    def gradient(self, product: Array, weight: Array) -> Array:  # noqa: ARG002 - no parameters
         """See the protocol."""
         return np.empty(0)
 
