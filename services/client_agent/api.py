@@ -34,7 +34,7 @@ TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 # file. A retry_context has no switch of its own for this, only the process has one.
 stamina.instrumentation.set_on_retry_hooks([])
 
-_PASSING = {502, 503, 504}
+_PASSING = {408, 429, 502, 503, 504}
 _PATH = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})+")
 
 Params = Mapping[str, str | int]

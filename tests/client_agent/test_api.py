@@ -54,6 +54,7 @@ def application(origin: str = ORIGIN) -> FastAPI:
         settings=SimpleNamespace(origin=origin),
         clock=lambda: NOW,
         find_key={KEY_ID: signatures.public_bytes(KEY)}.get,
+        admit=id,
     )
     Signed = Annotated[Caller, Depends(auth.signed)]
 

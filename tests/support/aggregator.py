@@ -6,7 +6,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from fastapi import FastAPI
 from sqlalchemy import select
 
-from aggregator import main
+from aggregator import main, serving
 from aggregator.keys import KeyDirectory
 from aggregator.service import enrolment, federations, inspection, operator, schedule
 from aggregator.service.caller import Caller
@@ -46,6 +46,15 @@ from support.party import Party, Recorded
 START = datetime(2031, 3, 9, 12, 0, 0, tzinfo=UTC)
 CONTRIBUTE_SECONDS = 600.0
 OPEN_SECONDS = 900.0
+
+GENEROUS: dict[str, Any] = {
+    "address_rate": 1e6,
+    "address_burst": 1_000_000,
+    "identity_rate": 1e6,
+    "identity_burst": 1_000_000,
+    "log_requests": False,
+}
+"""All parties of a test share one address, and are in a hurry."""
 
 
 @dataclass
@@ -185,6 +194,8 @@ def served(
     waiters: int = 50,
     keeps_deadlines: bool = True,
     roster_key: Ed25519PublicKey | None = None,
+    prefix: str = "",
+    **changed: Any,
 ) -> Iterator[Aggregator]:
     """An aggregator behind a real server on a loopback socket.
 
@@ -196,11 +207,15 @@ def served(
         waiters: most requests that wait.
         roster_key: the public half, where the private one is held elsewhere.
         keeps_deadlines: with the thread that does what is due; without it that is done by requests and `advance`.
+        prefix: path of the public address.
+        changed: further settings.
     """
     with socket.create_server(("127.0.0.1", 0), backlog=256) as listener:
-        origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        made = _prepare(folder, origin, federation, random_bytes, url, waiters, roster_key)
-        config = uvicorn.Config(made.app, log_level="error", lifespan="on" if keeps_deadlines else "off", ws="none")
+        scheme = "https" if "tls_key" in changed else "http"
+        origin = f"{scheme}://127.0.0.1:{listener.getsockname()[1]}{prefix}"
+        made = _prepare(folder, origin, federation, random_bytes, url, waiters, roster_key, changed)
+        config = serving.configure(made.app)
+        config.lifespan = "on" if keeps_deadlines else "off"
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
@@ -222,6 +237,7 @@ def _prepare(
     url: str | None,
     waiters: int = 50,
     roster_key: Ed25519PublicKey | None = None,
+    changed: Mapping[str, Any] = {},
 ) -> Aggregator:
     path = folder / "fgpr.db"
     if url is None:
@@ -232,6 +248,7 @@ def _prepare(
         origin=origin,
         tick_seconds=0.05,
         waiters=waiters,
+        **(GENEROUS | changed),
     )
     keys, clock, federation = KeyDirectory(settings.keys), Clock(), federation or settings_of()
     keys.ensure_service()
