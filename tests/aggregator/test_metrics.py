@@ -19,7 +19,9 @@ class Fixed:
 def read(metrics: Metrics) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
     families = text_string_to_metric_families(metrics.exposition().decode())
     return {
-        (sample.name, frozenset(sample.labels.items())): sample.value for family in families for sample in family.samples
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in families
+        for sample in family.samples
     }
 
 

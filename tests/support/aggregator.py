@@ -21,6 +21,7 @@ from fastapi import FastAPI
 from sqlalchemy import select
 
 from aggregator import main, serving
+from aggregator.intake.connection import Gate
 from aggregator.keys import KeyDirectory
 from aggregator.service import enrolment, federations, inspection, operator, schedule
 from aggregator.service.caller import Caller
@@ -95,6 +96,7 @@ class Aggregator:
     app: FastAPI
     federation: Federation
     parties: dict[str, Party] = field(default_factory=dict)
+    gate: Gate = field(init=False)
 
     @property
     def path(self) -> Path:
@@ -216,6 +218,7 @@ def served(
         made = _prepare(folder, origin, federation, random_bytes, url, waiters, roster_key, changed)
         config = serving.configure(made.app)
         config.lifespan = "on" if keeps_deadlines else "off"
+        made.gate = config.http.gate  # type: ignore[union-attr]  # it is a class of ours
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()

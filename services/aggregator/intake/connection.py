@@ -150,7 +150,8 @@ class LimitedConnection(HttpToolsProtocol):
     def _end(self, error: FgprError, reason: str, status: int | None = None) -> None:
         self._head_over()
         self.gate.metrics.cut(reason)
-        if not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete):
+        answering = self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete
+        if not self.transport.is_closing() and not answering:
             answer = problems.problem(error, status=status)
             answer.headers["Connection"] = "close"
             head = b"".join(name + b": " + value + b"\r\n" for name, value in answer.raw_headers)
