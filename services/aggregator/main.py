@@ -114,6 +114,7 @@ def create_interface(
         lifespan=life,
         docs_url=None,
         redoc_url=None,
+        root_path_in_servers=False,
         generate_unique_id_function=lambda route: route.name,
     )
     problems.install(app)

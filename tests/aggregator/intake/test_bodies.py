@@ -121,19 +121,21 @@ def test_all_bodies_together_have_a_limit(tmp_path: Path) -> None:
 
 
 def test_one_address_asks_so_much(tmp_path: Path) -> None:
-    with served(tmp_path, keeps_deadlines=False, address_rate=0.01, address_burst=5) as aggregator:
-        with httpx.Client(base_url=aggregator.settings.origin) as client:
-            for _ in range(5):
-                assert client.get("/v1/log/checkpoint").status_code == 200
-            answer = client.get("/v1/log/checkpoint")
-            assert (answer.status_code, answer.json()["type"]) == (429, "urn:fgpr:problem:too-many")
-            assert 0 < int(answer.headers["retry-after"]) <= 100
-            # Whoever keeps the process alive is not refused; everything else is, and before it is read.
-            for path in ("/livez", "/readyz"):
-                assert client.get(path).status_code == 200
-            for path in ("/metrics", "/nowhere", "/openapi.json"):
-                assert client.get(path).status_code == 429
-            assert client.put(PATH, content=bytes(MIB)).status_code == 429
+    with (
+        served(tmp_path, keeps_deadlines=False, address_rate=0.01, address_burst=5) as aggregator,
+        httpx.Client(base_url=aggregator.settings.origin) as client,
+    ):
+        for _ in range(5):
+            assert client.get("/v1/log/checkpoint").status_code == 200
+        answer = client.get("/v1/log/checkpoint")
+        assert (answer.status_code, answer.json()["type"]) == (429, "urn:fgpr:problem:too-many")
+        assert 0 < int(answer.headers["retry-after"]) <= 100
+        # Whoever keeps the process alive is not refused; everything else is, and before it is read.
+        for path in ("/livez", "/readyz"):
+            assert client.get(path).status_code == 200
+        for path in ("/metrics", "/nowhere", "/openapi.json"):
+            assert client.get(path).status_code == 429
+        assert client.put(PATH, content=bytes(MIB)).status_code == 429
 
 
 def test_one_key_asks_so_much(tmp_path: Path) -> None:
@@ -155,21 +157,25 @@ def test_one_key_asks_so_much(tmp_path: Path) -> None:
 
 def test_behind_a_proxy_the_client_s_address_counts(tmp_path: Path) -> None:
     limits = {"address_rate": 0.01, "address_burst": 2, "proxies": "127.0.0.1"}
-    with served(tmp_path, keeps_deadlines=False, **limits) as aggregator:
-        with httpx.Client(base_url=aggregator.settings.origin) as client:
-            for address in ("192.0.2.1", "192.0.2.2", "2001:db8::1"):
-                headers = {"X-Forwarded-For": address}
-                statuses = [client.get("/v1/log/checkpoint", headers=headers).status_code for _ in range(3)]
-                assert statuses == [200, 200, 429]
+    with (
+        served(tmp_path, keeps_deadlines=False, **limits) as aggregator,
+        httpx.Client(base_url=aggregator.settings.origin) as client,
+    ):
+        for address in ("192.0.2.1", "192.0.2.2", "2001:db8::1"):
+            headers = {"X-Forwarded-For": address}
+            statuses = [client.get("/v1/log/checkpoint", headers=headers).status_code for _ in range(3)]
+            assert statuses == [200, 200, 429]
 
 
 def test_without_a_proxy_what_a_client_says_of_its_address_does_not_count(tmp_path: Path) -> None:
-    with served(tmp_path, keeps_deadlines=False, address_rate=0.01, address_burst=2) as aggregator:
-        with httpx.Client(base_url=aggregator.settings.origin) as client:
-            statuses = [
-                client.get("/v1/log/checkpoint", headers={"X-Forwarded-For": f"192.0.2.{number}"}).status_code
-                for number in range(3)
-            ]
+    with (
+        served(tmp_path, keeps_deadlines=False, address_rate=0.01, address_burst=2) as aggregator,
+        httpx.Client(base_url=aggregator.settings.origin) as client,
+    ):
+        statuses = [
+            client.get("/v1/log/checkpoint", headers={"X-Forwarded-For": f"192.0.2.{number}"}).status_code
+            for number in range(3)
+        ]
     assert statuses == [200, 200, 429]
 
 
