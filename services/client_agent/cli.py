@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from client_agent import enrolment, identity, intake, membership, predict, published_prior
+from client_agent import authorities, enrolment, identity, intake, membership, predict, published_prior, signed_request
+from client_agent.api import Api
 from client_agent.events import Event, Kind, one_line
 from client_agent.local_data import Columns
 from client_agent.participate import participate
@@ -61,13 +63,18 @@ def enrol(
         typer.Option("--ticket", help="The ticket itself, @FILE, or - for standard input (others may see the first)."),
     ],
     home: Home = _DEFAULT_HOME,
+    ca: Annotated[
+        Path | None, typer.Option("--ca", help="PEM file of the authority that vouches for the aggregator's TLS.")
+    ] = None,
 ) -> None:
     """Take up a ticket and become a member.
 
     Makes the keys of this client in its home. If the answer gets lost, the same command asks for it again.
     """
     with _told():
-        receipt = enrolment.enrol(home, _ticket(ticket))
+        if ca is not None and not (home / membership.FILE_NAME).exists():
+            authorities.keep(home, ca.read_bytes())
+        receipt = enrolment.enrol(home, _ticket(ticket), partial(Api, tls=authorities.load(home)))
         _say(
             f"enrolled as {receipt.client}, a {receipt.role} of {receipt.federation}; keep {home} safe and to yourself"
         )
@@ -187,6 +194,18 @@ def leave(
         with membership.connect(home) as api:
             enrolment.leave(home, api)
         _say(f"{known.client} left {known.federation}; {home} may be removed")
+
+
+@app.command()
+def sign_request(
+    method: Annotated[str, typer.Argument(help="GET, HEAD, PUT, POST or DELETE.")],
+    path: Annotated[str, typer.Argument(help="From the address on, with its query, as in /v1/federations/F/priors/1.")],
+    body: Annotated[Path | None, typer.Option("--body", help="File with the very bytes that will be sent.")] = None,
+    home: Home = _DEFAULT_HOME,
+) -> None:
+    """Print the header fields that sign a request, for curl -H @FILE; they serve once, within two minutes."""
+    with _told():
+        typer.echo("\n".join(signed_request.lines(home, method, path, body.read_bytes() if body else b"")))
 
 
 def _published(home: Path) -> PublishedPrior:
