@@ -73,7 +73,7 @@ def serve(
         str | None, typer.Option(help="here (/metrics), off, or HOST:PORT; default FGPR_METRICS, else here.")
     ] = None,
 ) -> None:
-    """Serve the REST interface, and keep every deadline. Limits are FGPR_* variables; docs/operations.md lists them."""
+    """Serve the REST interface, and keep every deadline. Limits are FGPR_* variables; docs/serving.md lists them."""
     with telling():
         host, _, port = listen.rpartition(":")
         if not host or not port.isdecimal() or int(port) > 65_535:
