@@ -14,6 +14,9 @@ from fgpr.errors import FgprError
 KEPT_SECONDS = 1.0
 """How long an answer serves further askers: nobody signs for this question, and it writes to the disk."""
 
+FIRST_SECONDS = 2.0
+"""How long the first askers of all wait for the first look."""
+
 
 @dataclass(frozen=True)
 class Readiness:
@@ -43,15 +46,23 @@ class ReadinessCheck:
         self._at = float("-inf")
 
     def look(self) -> Readiness:
-        """What a look found that is no older than `KEPT_SECONDS`, or the last one while another look is under way."""
+        """What a look found that is no older than `KEPT_SECONDS`, or the last one while another look is under way.
+
+        Where there is no last one, the first one is waited for, but no longer than `FIRST_SECONDS`.
+        """
+        first = self._at == float("-inf")
         # A database that does not answer holds one thread with this question, not all of them.
-        if self._clock() - self._at >= KEPT_SECONDS and self._looking.acquire(blocking=False):
+        if self._stale() and self._looking.acquire(timeout=FIRST_SECONDS if first else 0):
             try:
-                self._last = Readiness(tuple(self._faults()))
-                self._at = self._clock()
+                if self._stale():
+                    self._last = Readiness(tuple(self._faults()))
+                    self._at = self._clock()
             finally:
                 self._looking.release()
         return self._last
+
+    def _stale(self) -> bool:
+        return self._clock() - self._at >= KEPT_SECONDS
 
     def _faults(self) -> list[str]:
         faults = []

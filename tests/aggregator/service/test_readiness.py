@@ -3,8 +3,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from aggregator.service import readiness
 from aggregator.service.readiness import KEPT_SECONDS, ReadinessCheck
-from support.aggregator import Aggregator
+from support.aggregator import Aggregator, together
 
 
 class Seconds:
@@ -71,7 +72,22 @@ def test_one_look_serves_all_who_ask_within_a_second(aggregator: Aggregator) -> 
     assert check.look().ready
 
 
-def test_who_asks_during_a_look_does_not_wait(aggregator: Aggregator) -> None:
+def test_who_asks_during_a_look_gets_the_last_answer(aggregator: Aggregator) -> None:
     check = ReadinessCheck(aggregator.context, Seconds())
+    assert check.look().ready
+    (aggregator.settings.keys / "service.pem").unlink()
+    with check._looking:
+        assert check.look().ready
+    assert not check.look().ready
+
+
+def test_the_first_look_is_waited_for(aggregator: Aggregator) -> None:
+    check = ReadinessCheck(aggregator.context)
+    assert all(found.ready for found in together([check.look] * 20))  # type: ignore[attr-defined]
+
+
+def test_but_not_for_ever(aggregator: Aggregator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readiness, "FIRST_SECONDS", 0.05)
+    check = ReadinessCheck(aggregator.context)
     with check._looking:
         assert check.look().faults == ("the first look is under way",)
