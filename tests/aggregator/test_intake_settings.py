@@ -11,7 +11,7 @@ def test_where_metrics_are(where: str) -> None:
 
 @pytest.mark.parametrize("where", ["", "there", "9100", ":9100", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536"])
 def test_where_metrics_are_not(where: str) -> None:
-    with pytest.raises(ValidationError, match="here .*off, or HOST:PORT"):
+    with pytest.raises(ValidationError, match=r"here .*off, or HOST:PORT"):
         Settings(metrics=where)
 
 

@@ -16,6 +16,8 @@ SCHEME = "signature"
 
 Kind = type[FgprError]
 
+_NO_HTTP = "What came is no HTTP."
+
 _ALWAYS: tuple[Kind, ...] = (errors.EncodingError, errors.TooMany, errors.Unavailable)
 _SIGNED: tuple[Kind, ...] = (errors.Unauthenticated, errors.Forbidden)
 _WITH_BODY: tuple[Kind, ...] = (errors.TooSlow, errors.TooLarge)
@@ -71,6 +73,7 @@ def documented(
         responses[415] = _refusal("The body is not plain JSON.")
     if tagged:
         responses[304] = {"description": "What If-None-Match names is still so."}
+    responses[400] = _refusal(_NO_HTTP)
     responses[500] = _refusal("Unforeseen; the aggregator's log has more under the request id.")
     done: dict[str, Any] = {"description": "Done."}
     if answer is not None:
@@ -93,7 +96,7 @@ def documented(
 def probe(description: str, media_type: str, *refusals: Kind) -> dict[str, Any]:
     """The same for a route that answers text to everybody."""
     done = {"description": description, "content": {media_type: {"schema": {"type": "string"}}}}
-    responses: dict[int | str, dict[str, Any]] = {200: done}
+    responses: dict[int | str, dict[str, Any]] = {200: done, 400: _refusal(_NO_HTTP)}
     responses |= {problems.status_of(kind) or 500: _refusal(kind.__doc__ or "") for kind in refusals}
     return {"responses": responses, "openapi_extra": {"security": []}, "response_class": PlainTextResponse}
 
