@@ -19,6 +19,8 @@ FgprError
 │   ├── Conflict                  it was done before, by another key or with another body
 │   ├── TooLate                   its deadline has passed; carries the present round
 │   ├── TooLarge                  the body is larger than this route takes
+│   ├── TooSlow                   the body did not come within its time
+│   ├── TooMany                   more requests than this sender is allowed; carries the seconds to wait
 │   └── Unavailable               not now: try again after the time that the answer names
 ├── VerificationError             a signature, proof or digest does not hold
 ├── CryptographicError            a box does not open, a key has the wrong form
@@ -171,6 +173,18 @@ class TooLarge(RequestError):
     """The body is larger than this route takes."""
 
     slug = "too-large"
+
+
+class TooSlow(RequestError):
+    """The body did not come within its time; nothing of it was read."""
+
+    slug = "too-slow"
+
+
+class TooMany(RequestError):
+    """More requests than this sender is allowed; the answer says when to try again."""
+
+    slug = "too-many"
 
 
 class Unavailable(RequestError):

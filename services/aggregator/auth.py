@@ -73,6 +73,10 @@ class Authenticating(Protocol):
         """The public key, 32 bytes, of a key id that was ever enrolled."""
         ...
 
+    def admit(self, key_id: str, /) -> None:
+        """Take from the allowance of a key whose signature held; raises TooMany."""
+        ...
+
 
 def verify_request(
     method: str,
@@ -182,9 +186,12 @@ def signed(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> Calle
 
     Raises:
         Unauthenticated: see `verify_request`.
+        TooMany: this key asks too often. Not before its signature holds: another one would use up its allowance.
     """
     aggregator: Authenticating = request.app.state.aggregator
-    return signed_with(request, body, aggregator.find_key)
+    caller = signed_with(request, body, aggregator.find_key)
+    aggregator.admit(caller.key_id)
+    return caller
 
 
 def signed_with(request: Request, body: bytes, find_key: Callable[[str], bytes | None]) -> Caller:
@@ -195,7 +202,7 @@ def signed_with(request: Request, body: bytes, find_key: Callable[[str], bytes |
     """
     aggregator: Authenticating = request.app.state.aggregator
     raw_path: bytes = request.scope.get("raw_path") or quote(request.scope["path"]).encode()
-    return verify_request(
+    caller = verify_request(
         request.method,
         raw_path.decode("latin-1"),
         request.scope["query_string"].decode("latin-1"),
@@ -205,6 +212,9 @@ def signed_with(request: Request, body: bytes, find_key: Callable[[str], bytes |
         find_key=find_key,
         now=aggregator.clock(),
     )
+    # For the log, which tells a digest of it.
+    request.state.key_id = caller.key_id
+    return caller
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ twice alike, so every method may be tried again. Nothing here logs a body or a k
 
 import re
 import secrets
+import ssl
 import time
 from collections.abc import Callable, Generator, Mapping
 from datetime import UTC, datetime
@@ -34,8 +35,10 @@ TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 # file. A retry_context has no switch of its own for this, only the process has one.
 stamina.instrumentation.set_on_retry_hooks([])
 
-_PASSING = {502, 503, 504}
+_PASSING = {408, 429, 502, 503, 504}
 _PATH = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})+")
+
+_SIGNED_FIELDS = ("Content-Type", "Content-Digest", "Signature-Input", "Signature")
 
 Params = Mapping[str, str | int]
 
@@ -51,6 +54,7 @@ class Api:
         federation: name of the federation.
         key: signs the requests.
         transport: another way to the aggregator than the network.
+        tls: whose certificates are believed; the usual authorities where None.
         clock: the present time, aware.
         timeout: of a single attempt.
         attempts: how often a request is tried at most.
@@ -72,6 +76,7 @@ class Api:
         key: Ed25519PrivateKey,
         *,
         transport: httpx.BaseTransport | None = None,
+        tls: ssl.SSLContext | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         timeout: httpx.Timeout = TIMEOUT,
         attempts: int = 6,
@@ -86,7 +91,12 @@ class Api:
         self._total_seconds = total_seconds
         self._wait_initial = wait_initial
         # No compression: a small answer may unpack into one that does not fit the memory.
-        self._client = httpx.Client(transport=transport, timeout=timeout, headers={"Accept-Encoding": "identity"})
+        self._client = httpx.Client(
+            transport=transport,
+            timeout=timeout,
+            headers={"Accept-Encoding": "identity"},
+            verify=True if tls is None else tls,
+        )
 
     def get(self, path: str, params: Params | None = None) -> bytes:
         """Read, signed."""
@@ -108,6 +118,24 @@ class Api:
         """Delete, signed."""
         return self._send("DELETE", path, body=body, auth=self._signature)
 
+    def signed_headers(self, method: str, path: str, body: bytes = b"") -> dict[str, str]:
+        """The header fields of a signed request that another program is to send, within two minutes and once.
+
+        Args:
+            method: as it will be sent.
+            path: with its query.
+            body: the very bytes that will be sent.
+
+        Raises:
+            LocalProtocolError: the path is none.
+        """
+        plain, question, query = path.partition("?")
+        request = self._request(method, self._checked(plain) + question + query, body=body)
+        if not request.url.raw_path.decode("ascii").endswith(path):
+            raise LocalProtocolError(f"{path!r} is not percent-encoded: other programs would send it differently")
+        next(self._signature.auth_flow(request))
+        return {name: request.headers[name] for name in _SIGNED_FIELDS if name in request.headers}
+
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
@@ -121,9 +149,7 @@ class Api:
     def _send(
         self, method: str, path: str, *, params: Params | None = None, body: bytes = b"", auth: httpx.Auth | None = None
     ) -> bytes:
-        path = path if path.startswith("/") else self._federation + path
-        if not _PATH.fullmatch(path) or "/../" in f"{path}/":
-            raise LocalProtocolError(f"{path!r} is no percent-encoded path")
+        path = self._checked(path)
         deadline = time.monotonic() + self._total_seconds
         try:
             for attempt in stamina.retry_context(
@@ -135,17 +161,25 @@ class Api:
                 wait_jitter=self._wait_initial,
             ):
                 with attempt:
-                    request = self._client.build_request(
-                        method,
-                        self._origin + path,
-                        params=params or None,
-                        content=body or None,
-                        headers={"Content-Type": "application/json"} if body else None,
-                    )
-                    return self._attempt(request, auth, deadline)
+                    return self._attempt(self._request(method, path, params, body), auth, deadline)
         except _Passing as error:
             raise Unavailable(f"{method} {path}: {error}", retry_after=error.retry_after) from error
         raise AssertionError("retry_context returns or raises")
+
+    def _checked(self, path: str) -> str:
+        path = path if path.startswith("/") else self._federation + path
+        if not _PATH.fullmatch(path) or "/../" in f"{path}/":
+            raise LocalProtocolError(f"{path!r} is no percent-encoded path")
+        return path
+
+    def _request(self, method: str, path: str, params: Params | None = None, body: bytes = b"") -> httpx.Request:
+        return self._client.build_request(
+            method,
+            self._origin + path,
+            params=params or None,
+            content=body or None,
+            headers={"Content-Type": "application/json"} if body else None,
+        )
 
     def _attempt(self, request: httpx.Request, auth: httpx.Auth | None, deadline: float) -> bytes:
         try:
@@ -157,6 +191,11 @@ class Api:
         except (httpx.UnsupportedProtocol, httpx.LocalProtocolError) as error:
             raise LocalProtocolError(f"cannot send to {self._origin}: {error}") from error
         except httpx.TransportError as error:
+            if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                raise LocalProtocolError(
+                    f"{self._origin} has a certificate that no known authority vouches for ({error}): "
+                    "enrol with --ca, or renew ca.pem in the home"
+                ) from error
             raise _Passing(f"no answer from {self._origin}: {type(error).__name__} {error}".rstrip()) from error
         if response.is_success:
             return content

@@ -3,6 +3,7 @@
 import json
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from client_agent import (
+    authorities,
     declaration,
     enrolment,
     identity,
@@ -20,7 +22,9 @@ from client_agent import (
     predict,
     privacy_command,
     published_prior,
+    signed_request,
 )
+from client_agent.api import Api
 from client_agent.command_line import DEFAULT_DELTA, DEFAULT_HOME, Delta, Epsilon, Home, budget_of, say, telling
 from client_agent.events import Event, Kind
 from client_agent.local_data import Columns
@@ -67,6 +71,9 @@ def enrol(
         typer.Option("--data", help="Your rows, which are counted where the federation draws clients by their number."),
     ] = None,
     unit: Unit = None,
+    ca: Annotated[
+        Path | None, typer.Option("--ca", help="PEM file of the authority that vouches for the aggregator's TLS.")
+    ] = None,
 ) -> None:
     """Take up a ticket and become a member.
 
@@ -76,11 +83,13 @@ def enrol(
     stands in the roster and in the audit log for good, where everybody can read it. Others are told nothing of it.
     """
     with telling():
+        if ca is not None and not (home / membership.FILE_NAME).exists():
+            authorities.keep(home, ca.read_bytes())
         taken = _ticket(ticket)
         rows = None
         if data is not None and taken.weight_cap is not None:
             rows = len(next(iter(intake.read_columns(data, unit).values())))
-        receipt = enrolment.enrol(home, taken, rows=rows)
+        receipt = enrolment.enrol(home, taken, partial(Api, tls=authorities.load(home)), rows)
         say(f"enrolled as {receipt.client}, a {receipt.role} of {receipt.federation}; keep {home} safe and to yourself")
         declared = declaration.load(home)
         if declared is not None:
@@ -216,6 +225,18 @@ def leave(
         with membership.connect(home) as api:
             enrolment.leave(home, api)
         say(f"{known.client} left {known.federation}; {home} may be removed")
+
+
+@app.command()
+def sign_request(
+    method: Annotated[str, typer.Argument(help="GET, HEAD, PUT, POST or DELETE.")],
+    path: Annotated[str, typer.Argument(help="From the address on, with its query, as in /v1/federations/F/priors/1.")],
+    body: Annotated[Path | None, typer.Option("--body", help="File with the very bytes that will be sent.")] = None,
+    home: Home = DEFAULT_HOME,
+) -> None:
+    """Print the header fields that sign a request, for curl -H @FILE; they serve once, within two minutes."""
+    with telling():
+        typer.echo("\n".join(signed_request.lines(home, method, path, body.read_bytes() if body else b"")))
 
 
 def _published(home: Path) -> PublishedPrior:

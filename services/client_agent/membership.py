@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Self
 
-from client_agent import durable_file, identity
+from client_agent import authorities, durable_file, identity
 from client_agent.api import Api
 from fgpr.errors import EncodingError, LocalProtocolError
 from fgpr.message import Message, Name, PublicKey
@@ -79,4 +79,5 @@ def save(home: Path, membership: Membership) -> None:
 def connect(home: Path, attempts: int = 6) -> Api:
     """A connection to the aggregator with the identity in `home`; raises as `load` and `identity.load` do."""
     membership = load(home)
-    return Api(membership.origin, membership.federation, identity.load(home), attempts=attempts)
+    tls = authorities.load(home)
+    return Api(membership.origin, membership.federation, identity.load(home), attempts=attempts, tls=tls)

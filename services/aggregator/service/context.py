@@ -24,6 +24,10 @@ class KeyRing(Protocol):
         """A federation's roster key."""
         ...
 
+    def check(self) -> None:
+        """Check that the service key can be read now; raises CryptographicError."""
+        ...
+
 
 @dataclass(frozen=True)
 class Context:
