@@ -78,7 +78,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     if shutil.which("curl") is None:
         pytest.skip("the walkthrough's commands want curl")
     made = Machine(tmp_path_factory.mktemp("walkthrough"))
-    (toml,) = blocks(section("The operator"), "toml")
+    toml, _ = blocks(section("The operator"), "toml")
     (made.folder / "turbofan.toml").write_text(toml, encoding="utf-8")
     steps = [command for command, _ in commands(section("The operator"))]
     for command in steps[: steps.index("fgpr-aggregator federation create turbofan.toml") + 1]:
