@@ -21,6 +21,7 @@ from http_message_signatures import (
     InvalidSignature,
 )
 from http_message_signatures.algorithms import ED25519
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from aggregator.service.caller import Caller
@@ -48,6 +49,10 @@ class Headers(Protocol):
     def __contains__(self, name: object, /) -> bool: ...
 
 
+class NotInMemory(Exception):
+    """The database has to be asked for a key."""
+
+
 class Settings(Protocol):
     """What authentication needs of the settings."""
 
@@ -70,7 +75,11 @@ class Authenticating(Protocol):
         ...
 
     def find_key(self, key_id: str, /) -> bytes | None:
-        """The public key, 32 bytes, of a key id that was ever enrolled."""
+        """The public key, 32 bytes, of a key id that was ever enrolled; may ask the database."""
+        ...
+
+    def known_key(self, key_id: str, /) -> bytes:
+        """The same from memory; raises NotInMemory."""
         ...
 
     def admit(self, key_id: str, /) -> None:
@@ -181,15 +190,21 @@ async def raw_body(request: Request) -> bytes:
     return bytes(body)
 
 
-def signed(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> Caller:
+async def signed(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> Caller:
     """The caller of a route, from its signature by an enrolled key.
+
+    A signature takes less time than handing the request to a thread and back; only for a key that is not in memory
+    the database is asked, in a thread.
 
     Raises:
         Unauthenticated: see `verify_request`.
         TooMany: this key asks too often. Not before its signature holds: another one would use up its allowance.
     """
     aggregator: Authenticating = request.app.state.aggregator
-    caller = signed_with(request, body, aggregator.find_key)
+    try:
+        caller = signed_with(request, body, aggregator.known_key)
+    except NotInMemory:
+        caller = await run_in_threadpool(signed_with, request, body, aggregator.find_key)
     aggregator.admit(caller.key_id)
     return caller
 

@@ -20,8 +20,10 @@ from aggregator.keys import KeyDirectory
 from aggregator.metrics import Metrics
 from aggregator.routes import enrolments, federations, health, log, rounds
 from aggregator.routes.wiring import Wiring
+from aggregator.service import rounds as rounds_
 from aggregator.service import statistics
 from aggregator.service.context import Context
+from aggregator.service.lookout import Lookout
 from aggregator.service.readiness import ReadinessCheck
 from aggregator.settings import Settings
 from aggregator.storage import migrate
@@ -30,7 +32,7 @@ from aggregator.storage.engine import Database
 from aggregator.token_buckets import TokenBuckets
 
 WORKING_THREADS = 40
-"""Threads for requests that do not wait."""
+"""Threads for requests; those that wait for a change hold none."""
 
 
 def now() -> datetime:
@@ -68,8 +70,7 @@ def create_app(settings: Settings, context: Context) -> FastAPI:
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        # Routes are plain functions in threads; those that wait for a change must not keep the others out.
-        anyio.to_thread.current_default_thread_limiter().total_tokens = WORKING_THREADS + settings.waiters
+        anyio.to_thread.current_default_thread_limiter().total_tokens = WORKING_THREADS
         deadlines = Deadlines(context, settings.tick_seconds)
         listener = Listener(settings.database, context.bell.ring, context.bell.listen)
         deadlines.start()
@@ -88,6 +89,7 @@ def create_app(settings: Settings, context: Context) -> FastAPI:
         metrics,
         ReadinessCheck(context),
         TokenBuckets("key", settings.identity_rate, settings.identity_burst, time.monotonic),
+        Lookout(context.bell, partial(rounds_.state, context)),
     )
     # The last one that is added is the first that a request meets.
     app.add_middleware(

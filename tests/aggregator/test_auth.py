@@ -486,11 +486,20 @@ def test_a_path_that_is_none_is_refused(path: str) -> None:
 # Dependencies
 
 
+def nothing_known(_: str) -> bytes:
+    raise auth.NotInMemory
+
+
 def application(**state: Any) -> FastAPI:
     app = FastAPI()
     problems.install(app)
     app.state.aggregator = SimpleNamespace(
-        settings=SimpleNamespace(origin=ORIGIN), clock=lambda: NOW, find_key={KEY_ID: PUBLIC}.get, admit=id, **state
+        settings=SimpleNamespace(origin=ORIGIN),
+        clock=lambda: NOW,
+        find_key={KEY_ID: PUBLIC}.get,
+        known_key=nothing_known,
+        admit=id,
+        **state,
     )
 
     @app.put("/v1/small", dependencies=[auth.body_limit(8)])

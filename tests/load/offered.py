@@ -60,9 +60,7 @@ class Load:
         thinking: seconds between the scheduled first look of a client and its scheduled contribution.
     """
 
-    def __init__(
-        self, crowd: Crowd, prepared: PreparedRound, origin: str, *, arrivals: float, thinking: float
-    ) -> None:
+    def __init__(self, crowd: Crowd, prepared: PreparedRound, origin: str, *, arrivals: float, thinking: float) -> None:
         self._prepared = prepared
         self._arrivals = in_chunks(prepared.plan.invited, arrivals)
         self._thinking = thinking

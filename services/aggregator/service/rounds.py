@@ -5,10 +5,11 @@ import hashlib
 from aggregator.service.admission import authorise
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
+from aggregator.service.shown_views import Shown
 from aggregator.storage import clients, complaints, federations, rounds
 from aggregator.storage.clients import ClientRow
 from aggregator.storage.engine import Connection
-from aggregator.storage.rounds import ContributionRow, RoundRow
+from aggregator.storage.rounds import ContributionRow, Position, RoundRow
 from fgpr import canonical
 from fgpr.errors import Conflict, Forbidden, TooLate, UnknownResource
 from fgpr.message import Signed, timestamp
@@ -31,6 +32,22 @@ def view(context: Context, caller: Caller, federation: str) -> RoundView:
     with context.database.read() as connection:
         authorise(connection, caller, federation)
         return _view(context, connection, federation)
+
+
+def show(context: Context, caller: Caller, federation: str) -> Shown:
+    """The same as it is sent.
+
+    Raises:
+        Unauthenticated, Forbidden: the caller may not know.
+    """
+    with context.database.read() as connection:
+        authorise(connection, caller, federation)
+        position = rounds.read_position(connection, federation)
+        now = timestamp(context.clock())
+        body = context.shown.get(federation, position, now)
+        if body is None:
+            body = context.shown.add(federation, position, _view(context, connection, federation))
+    return Shown(_token(position), body)
 
 
 def state(context: Context, federation: str) -> str:
@@ -259,5 +276,8 @@ def _view(context: Context, connection: Connection, federation: str) -> RoundVie
 
 
 def _state(connection: Connection, federation: str) -> str:
-    number, stage, unsettled = rounds.read_position(connection, federation)
-    return ".".join(map(str, [number, stage or "none", *unsettled]))
+    return _token(rounds.read_position(connection, federation))
+
+
+def _token(position: Position) -> str:
+    return ".".join(map(str, [position.number, position.stage or "none", *position.unsettled]))
