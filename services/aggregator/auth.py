@@ -187,6 +187,17 @@ def signed(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> Calle
     return signed_with(request, body, aggregator.find_key)
 
 
+def signed_if_at_all(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> Caller | None:
+    """The caller of a route that may be open to anybody; None where the request carries no signature.
+
+    Raises:
+        Unauthenticated: it carries one, and that does not hold.
+    """
+    if "signature-input" not in request.headers and "signature" not in request.headers:
+        return None
+    return signed(request, body)
+
+
 def signed_with(request: Request, body: bytes, find_key: Callable[[str], bytes | None]) -> Caller:
     """The caller of a route whose key is looked up elsewhere: in the body of an enrolment, say.
 

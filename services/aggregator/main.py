@@ -12,7 +12,7 @@ from fastapi import APIRouter, FastAPI
 from aggregator import problems
 from aggregator.deadlines import Deadlines
 from aggregator.keys import KeyDirectory
-from aggregator.routes import enrolments, federations, log, rounds
+from aggregator.routes import enrolments, federations, log, operator, rounds
 from aggregator.routes.wiring import Wiring
 from aggregator.service.context import Context
 from aggregator.settings import Settings
@@ -70,7 +70,7 @@ def create_app(settings: Settings, context: Context) -> FastAPI:
     app.state.aggregator = Wiring(settings, context, threading.BoundedSemaphore(settings.waiters))
     problems.install(app)
     v1 = APIRouter(prefix="/v1")
-    for part in (enrolments, federations, rounds, log):
+    for part in (enrolments, federations, rounds, log, operator):
         v1.include_router(part.router)
     app.include_router(v1)
     return app

@@ -16,7 +16,11 @@ def test_a_used_database_goes_back_and_forth(tmp_path: Path) -> None:
             party.contribute()
         for party in parties:
             party.open()
-        before, database = aggregator.dump(), aggregator.context.database
+        database = aggregator.context.database
+        # What later schemas added is not carried back and forth by this one.
+        migrate.downgrade(database, "0003")
+        migrate.upgrade(database)
+        before = aggregator.dump()
         migrate.downgrade(database, "0001")
         assert "complaints" not in inspect(database.engine).get_table_names()
         migrate.upgrade(database)

@@ -24,6 +24,10 @@ class KeyRing(Protocol):
         """A federation's roster key."""
         ...
 
+    def ensure_roster(self, federation: str) -> Ed25519PrivateKey:
+        """A federation's roster key, made now where there is none."""
+        ...
+
 
 class Bell:
     """Wakes the requests of this process that wait for a round to change."""

@@ -2,15 +2,15 @@
 
 import hashlib
 
-from aggregator.service.admission import authorise
+from aggregator.service.admission import authorise, authorise_client
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
-from aggregator.storage import clients, complaints, federations, rounds
+from aggregator.storage import clients, complaints, federations, retired_keys, rounds
 from aggregator.storage.clients import ClientRow
 from aggregator.storage.engine import Connection
 from aggregator.storage.rounds import ContributionRow, RoundRow
 from fgpr import canonical
-from fgpr.errors import Conflict, Forbidden, TooLate, UnknownResource
+from fgpr.errors import Conflict, Forbidden, QuotaExceeded, TooLate, UnknownResource
 from fgpr.message import Signed, timestamp
 from fgpr.rest import AbortedRound, Receipt, RoundList, RoundSummary, RoundView
 from fgpr.secagg import opening
@@ -90,6 +90,7 @@ def contribute(context: Context, caller: Caller, federation: str, number: int, c
             return receipt
         if row.stage is not Stage.CONTRIBUTING or context.clock() >= row.contribute_until:
             raise too_late(connection, row, "contributions")
+        check_key(connection, row, sender)
         contribution = Contribution.decode(body)
         if contribution.header.message.client != sender.client:
             raise Forbidden(f"{sender.client} cannot contribute for {contribution.header.message.client}")
@@ -119,7 +120,7 @@ def cohort(context: Context, caller: Caller, federation: str, number: int) -> Co
         TooLate: the round has ended, and the boxes are erased.
     """
     with context.database.read() as connection:
-        member = authorise(connection, caller, federation)
+        member = authorise_client(connection, caller, federation)
         row = rounds.read(connection, federation, number)
         seat = row.plan.message.seat_of(member.client)
         if seat is None:
@@ -159,6 +160,8 @@ def answer(context: Context, caller: Caller, federation: str, number: int, clien
         known = rounds.read_openings(connection, federation, number).get(client)
         if known is not None and known != signed:
             raise Conflict(f"{client} opened round {number} with another body; the first one stands")
+        if known is None:
+            check_key(connection, row, member)
         counted = (row.stage is Stage.OPENING and bool(target.members)) or (
             row.stage is Stage.ABORTED and not target.members
         )
@@ -166,6 +169,8 @@ def answer(context: Context, caller: Caller, federation: str, number: int, clien
             clients.add_opening_key(connection, signed.message.next_key)
             if counted:
                 rounds.add_opening(connection, signed)
+            else:
+                _check_quota(connection, row, client)
         return Receipt(
             federation=federation, round=number, client=client, body=digest, counted=counted or known is not None
         )
@@ -179,6 +184,30 @@ def roster_of(connection: Connection, row: RoundRow) -> Roster:
     return roster.message
 
 
+def check_key(connection: Connection, row: RoundRow, sender: ClientRow) -> None:
+    """Check that the round's roster names the key that the client has now.
+
+    Raises:
+        Conflict: it was replaced since; what the old key signs is not taken any more.
+    """
+    named = {entry.client: entry.identity_key for entry in roster_of(connection, row).clients}
+    if named.get(sender.client, sender.identity_key) != sender.identity_key:
+        raise Conflict(
+            f"{sender.client} replaced the key that the roster of round {row.number} names: it takes part again "
+            "from the first round whose roster names the new one"
+        )
+
+
+def _check_quota(connection: Connection, row: RoundRow, client: str) -> None:
+    # A late opening is kept for its key alone. Enrolment, each round and each replaced identity key bring one.
+    newest = rounds.read_last(connection, row.federation) or row
+    allowed = 1 + newest.number + retired_keys.count(connection, row.federation, client)
+    if clients.count_opening_keys(connection, row.federation, client) > allowed:
+        raise QuotaExceeded(
+            f"{client} has sent {allowed} opening keys by round {newest.number}, the most that one may", limit=allowed
+        )
+
+
 def enter(
     context: Context, connection: Connection, caller: Caller, federation: str, number: int, client: str
 ) -> tuple[RoundRow, ClientRow]:
@@ -189,7 +218,7 @@ def enter(
         UnknownResource: there is no such round.
     """
     federations.read(connection, federation, lock=True)
-    sender = authorise(connection, caller, federation)
+    sender = authorise_client(connection, caller, federation)
     if sender.client != client:
         raise Forbidden(f"{sender.client} cannot act for {client}")
     clients.spend_nonce(connection, caller.key_id, caller.nonce, caller.nonce_expires)
