@@ -154,14 +154,14 @@ def answer(context: Context, caller: Caller, federation: str, number: int, clien
         target = _target(row, signed.message.cohort)
         if target is None:
             raise too_late(connection, row, "openings of that cohort")
+        known = rounds.read_openings(connection, federation, number).get(client)
+        if known is None:
+            check_key(connection, row, member)
         opening.check_opening(row.plan.message, roster_of(connection, row), target, signed)
         if target.members and client in complaints.members(connection, federation, number):
             raise Conflict(f"{client} complained of boxes of round {number}, which it cannot have opened, then")
-        known = rounds.read_openings(connection, federation, number).get(client)
         if known is not None and known != signed:
             raise Conflict(f"{client} opened round {number} with another body; the first one stands")
-        if known is None:
-            check_key(connection, row, member)
         counted = (row.stage is Stage.OPENING and bool(target.members)) or (
             row.stage is Stage.ABORTED and not target.members
         )
