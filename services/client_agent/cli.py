@@ -170,6 +170,19 @@ def predict_rows(
             out.write_text(text, encoding="utf-8")
 
 
+@app.command("rotate-key")
+def rotate_key(home: Home = _DEFAULT_HOME) -> None:
+    """Replace this client's identity key, signed by the old one.
+
+    Stop the agent first. If this is interrupted, run it again: it goes on where it was. The old key is worth nothing
+    afterwards; in a round that runs meanwhile this client finishes only what it had sent before. Where a key may have
+    been stolen, have the client revoked instead.
+    """
+    with _told():
+        key = enrolment.rotate_key(home)
+        _say(f"the key is replaced; key id {signatures.key_id(signatures.public_bytes(key))}")
+
+
 @app.command()
 def leave(
     home: Home = _DEFAULT_HOME,
