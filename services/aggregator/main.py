@@ -10,6 +10,7 @@ import anyio.to_thread
 from fastapi import APIRouter, FastAPI
 
 from aggregator import problems
+from aggregator.answers import SignedAnswers, Signer
 from aggregator.deadlines import Deadlines
 from aggregator.keys import KeyDirectory
 from aggregator.routes import enrolments, federations, log, operator, rounds
@@ -69,6 +70,7 @@ def create_app(settings: Settings, context: Context) -> FastAPI:
     app = FastAPI(title="FGPR aggregator", version="1", lifespan=life, docs_url=None, redoc_url=None)
     app.state.aggregator = Wiring(settings, context, threading.BoundedSemaphore(settings.waiters))
     problems.install(app)
+    app.add_middleware(SignedAnswers, signer=Signer(context.keys.service(), context.clock), origin=settings.origin)
     v1 = APIRouter(prefix="/v1")
     for part in (enrolments, federations, rounds, log, operator):
         v1.include_router(part.router)

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from http_message_signatures import HTTPMessageSigner, MappingKeyResolver
 from http_message_signatures.algorithms import ED25519
 
+from client_agent.answers import AnswerVerifier
 from client_agent.problems import refusal
 from fgpr import signatures
 from fgpr.errors import LocalProtocolError, RemoteProtocolError, Unavailable
@@ -56,12 +57,14 @@ class Api:
         attempts: how often a request is tried at most.
         total_seconds: after this time, in seconds, no further attempt begins and no answer is read on.
         wait_initial: seconds before the second attempt; doubled for each further one.
+        service_key: the aggregator's public key, 32 bytes, which has to sign every answer; None takes unsigned ones.
 
     Every method raises:
         RequestError: a subclass that says why the aggregator refuses the request; other classes of `fgpr.errors`
             where it names one.
         Unavailable: no attempt succeeded; says why the last one failed.
-        RemoteProtocolError: an answer that no aggregator of ours gives, or one above `RESPONSE_LIMIT`.
+        RemoteProtocolError: an answer that no aggregator of ours gives, one that the service key did not sign for this
+            very request, or one above `RESPONSE_LIMIT`.
         LocalProtocolError: an address or a path that is none.
     """
 
@@ -77,6 +80,7 @@ class Api:
         attempts: int = 6,
         total_seconds: float = 300.0,
         wait_initial: float = 0.5,
+        service_key: bytes | None = None,
     ) -> None:
         self._origin = _checked_origin(origin)
         self._federation = f"/v1/federations/{quote(federation, safe='')}/"
@@ -85,8 +89,13 @@ class Api:
         self._attempts = attempts
         self._total_seconds = total_seconds
         self._wait_initial = wait_initial
+        self.trust(service_key)
         # No compression: a small answer may unpack into one that does not fit the memory.
         self._client = httpx.Client(transport=transport, timeout=timeout, headers={"Accept-Encoding": "identity"})
+
+    def trust(self, service_key: bytes | None) -> None:
+        """Take only answers signed by this key from now on; unsigned ones too where it is None."""
+        self._answers = None if service_key is None else AnswerVerifier(service_key)
 
     def get(self, path: str, params: Params | None = None) -> bytes:
         """Read, signed."""
@@ -158,6 +167,9 @@ class Api:
             raise LocalProtocolError(f"cannot send to {self._origin}: {error}") from error
         except httpx.TransportError as error:
             raise _Passing(f"no answer from {self._origin}: {type(error).__name__} {error}".rstrip()) from error
+        # What a gateway says on its own is unsigned, and believed no further than that it is worth another try.
+        if self._answers is not None and response.status_code < 500:
+            self._answers.check(response, content)
         if response.is_success:
             return content
         refused = refusal(response.status_code, content, self._clock())

@@ -51,6 +51,8 @@ def enrol(home: Path, ticket: Ticket, connect: Connect = Api) -> EnrolmentReceip
             opening_key=None if ticket.role == "reader" else _first_opening_key(home, ticket, key),
         )
         connection = connect(ticket.origin, ticket.federation, key)
+        if isinstance(connection, Api):
+            connection.trust(ticket.service_key)
         try:
             receipt = FederationClient(connection, ticket.federation).enrol(request)
         finally:
@@ -86,6 +88,8 @@ def rotate_key(home: Path, connect: Connect = Api) -> Ed25519PrivateKey:
 
     def send(key: Ed25519PrivateKey, body: bytes) -> bytes:
         connection = connect(known.origin, known.federation, key)
+        if isinstance(connection, Api):
+            connection.trust(known.service_key)
         try:
             return connection.put(f"clients/{known.client}/key", body)
         finally:

@@ -79,4 +79,10 @@ def save(home: Path, membership: Membership) -> None:
 def connect(home: Path, attempts: int = 6) -> Api:
     """A connection to the aggregator with the identity in `home`; raises as `load` and `identity.load` do."""
     membership = load(home)
-    return Api(membership.origin, membership.federation, identity.load(home), attempts=attempts)
+    return Api(
+        membership.origin,
+        membership.federation,
+        identity.load(home),
+        attempts=attempts,
+        service_key=membership.service_key,
+    )

@@ -35,7 +35,7 @@ class Post(Message):
 
 def connect_to(post: Post, key: Ed25519PrivateKey) -> Api:
     """A connection that signs with this key; operators' paths begin with a slash, so no federation is named."""
-    return Api(post.origin, "-", key)
+    return Api(post.origin, "-", key, service_key=post.service_key)
 
 
 def load(home: Path) -> Post:
