@@ -22,7 +22,7 @@ COVERED_WITH_BODY = (*COVERED, "content-type", "content-digest")
 """Components that a request with a body covers."""
 
 NONCE_BYTES = 18
-"""Random bytes in a nonce that we make: 144 bits, 24 characters of base64url without padding."""
+"""Random bytes in a nonce that we make, after the epoch: 144 bits, 24 characters of base64url without padding."""
 
 ANSWER_LABEL = "fgpr-answer"
 """Dictionary key of the signature of an answer."""

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from fgpr.errors import EncodingError
 from fgpr.message import Bytes, Message, Name, PublicKey, Timestamp
-from fgpr.ticket import SECRET_BYTES
+from fgpr.ticket import SECRET_BYTES, Epoch
 
 PREFIX = "fgprs1."
 
@@ -32,6 +32,7 @@ class StaffTicket(Message):
         secret: 256 random bits.
         expires: until when it can be taken up.
         service_key: signs answers and checkpoints, 32 bytes.
+        epoch: of the aggregator's database; the nonces of requests begin with it.
     """
 
     origin: Annotated[str, Field(pattern=r"\Ahttps?://[^\s?#]+\z", max_length=2048)]
@@ -40,6 +41,7 @@ class StaffTicket(Message):
     secret: Secret
     expires: Timestamp
     service_key: PublicKey
+    epoch: Epoch = ""
 
     def to_text(self) -> str:
         """The one line that is handed over: `fgprs1.` and base64url of the canonical JSON."""

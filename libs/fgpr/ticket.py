@@ -20,6 +20,9 @@ SECRET_BYTES = 32
 
 Role = Literal["client", "reader"]
 
+Epoch = Annotated[str, Field(pattern=r"\A(?:[A-Za-z0-9_-]{22})?\z")]
+"""Empty where it is not known yet: the aggregator's refusal then tells it."""
+
 
 class Ticket(Message):
     """An invitation of one party to one federation.
@@ -34,6 +37,7 @@ class Ticket(Message):
         service_key: signs plans, cohorts, priors and checkpoints, 32 bytes.
         roster_key: signs rosters, 32 bytes.
         suite: of the opening keys in this federation.
+        epoch: of the aggregator's database; the nonces of requests begin with it.
     """
 
     origin: Annotated[str, Field(pattern=r"\Ahttps?://[^\s?#]+\z", max_length=2048)]
@@ -45,6 +49,7 @@ class Ticket(Message):
     service_key: PublicKey
     roster_key: PublicKey
     suite: SuiteName
+    epoch: Epoch = ""
 
     def to_text(self) -> str:
         """The one line that is handed over: `fgpr1.` and base64url of the canonical JSON."""

@@ -1,6 +1,7 @@
 """`fgpr-aggregator`: serve, and administer the database directly."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,7 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from aggregator import federation_commands, logs, main, roster_commands, staff_commands
+from aggregator import backup_commands, federation_commands, logs, main, roster_commands, staff_commands
 from aggregator.command_line import (
     Database,
     Json,
@@ -31,6 +32,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 round_app = typer.Typer(help="Open rounds by hand, and look at them.", no_args_is_help=True)
+app.command()(backup_commands.backup)
+app.command()(backup_commands.restore)
 app.add_typer(federation_commands.app, name="federation")
 app.add_typer(round_app, name="round")
 app.add_typer(roster_commands.app, name="roster")
@@ -58,13 +61,16 @@ def serve(
     keys: Keys = None,
     origin: Origin = None,
     listen: Annotated[str, typer.Option(help="HOST:PORT to listen on.")] = "127.0.0.1:8000",
+    known_checkpoint: Annotated[
+        Path | None, typer.Option(help="File with a signed checkpoint that the log has to continue.")
+    ] = None,
 ) -> None:
     """Serve the REST interface, and keep every deadline."""
     with telling():
         host, _, port = listen.rpartition(":")
         if not host or not port.isdecimal() or int(port) > 65_535:
             raise typer.BadParameter("--listen takes HOST:PORT, as in 127.0.0.1:8000")
-        settings = settings_for(database, keys, origin)
+        settings = settings_for(database, keys, origin, known_checkpoint)
         logs.configure()
         uvicorn.run(
             main.create_app(settings, main.create_context(settings)),

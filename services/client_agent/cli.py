@@ -108,7 +108,7 @@ def run(
 
     # As from the keyboard: a process that is number 1 of a container would not end by itself.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with _told(), membership.connect(home) as api:
+    with _told(), membership.connect(home, tell=_say) as api:
         try:
             participate(
                 home,

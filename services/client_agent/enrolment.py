@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from client_agent import identity, journal, keyfile, lock, membership, opening_keys, rotation
+from client_agent import durable_file, epoch, identity, journal, keyfile, lock, membership, opening_keys, rotation
 from client_agent.api import Api
 from client_agent.federation_client import Connection, FederationClient
 from client_agent.membership import Membership
@@ -53,6 +53,7 @@ def enrol(home: Path, ticket: Ticket, connect: Connect = Api) -> EnrolmentReceip
         connection = connect(ticket.origin, ticket.federation, key)
         if isinstance(connection, Api):
             connection.trust(ticket.service_key)
+            connection.expect_epoch(ticket.epoch)
         try:
             receipt = FederationClient(connection, ticket.federation).enrol(request)
         finally:
@@ -61,6 +62,7 @@ def enrol(home: Path, ticket: Ticket, connect: Connect = Api) -> EnrolmentReceip
         named = (receipt.federation, receipt.client, receipt.role)
         if named != (ticket.federation, ticket.client, ticket.role):
             raise RemoteProtocolError(f"the receipt names {named}, the ticket another party; report this")
+        durable_file.replace(home / epoch.FILE_NAME, ticket.epoch.encode("ascii"))
         membership.save(home, Membership.from_ticket(ticket))
     return receipt
 
@@ -90,6 +92,7 @@ def rotate_key(home: Path, connect: Connect = Api) -> Ed25519PrivateKey:
         connection = connect(known.origin, known.federation, key)
         if isinstance(connection, Api):
             connection.trust(known.service_key)
+            connection.expect_epoch(epoch.load(home))
         try:
             return connection.put(f"clients/{known.client}/key", body)
         finally:

@@ -212,7 +212,7 @@ def test_four_processes_that_migrate_an_empty_database_at_once(empty: Cli) -> No
     settings = Settings(database=empty.options[1])
     database = Database(settings.database)
     with database.read() as connection:
-        assert connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalars().all() == ["0010"]
+        assert connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalars().all() == ["0011"]
         assert connection.exec_driver_sql("SELECT id, size FROM log_head").all() == [(1, 0)]
     database.close()
     assert [path.name for path in (empty.folder / "keys").iterdir()] == ["service.pem"]

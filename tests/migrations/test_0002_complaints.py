@@ -21,7 +21,10 @@ def test_a_used_database_goes_back_and_forth(tmp_path: Path) -> None:
         migrate.downgrade(database, "0003")
         migrate.upgrade(database)
         before = aggregator.dump()
+        before.pop("installation")
         migrate.downgrade(database, "0001")
         assert "complaints" not in inspect(database.engine).get_table_names()
         migrate.upgrade(database)
-        assert aggregator.dump() == before
+        after = aggregator.dump()
+        after.pop("installation")
+        assert after == before

@@ -21,9 +21,12 @@ def test_a_used_database_goes_back_and_forth(tmp_path: Path) -> None:
         migrate.downgrade(database, "0003")
         migrate.upgrade(database)
         before = aggregator.dump()
+        before.pop("installation")
         migrate.downgrade(database, "0002")
         columns = [column["name"] for column in inspect(database.engine).get_columns("federations")]
         assert "roster_stale" in columns
         assert "roster_offline" not in columns
         migrate.upgrade(database)
-        assert aggregator.dump() == before
+        after = aggregator.dump()
+        after.pop("installation")
+        assert after == before

@@ -91,7 +91,9 @@ class Party:
     def api_as(self, key: Ed25519PrivateKey, clock: Callable[[], datetime]) -> Api:
         """The way to the aggregator with another key."""
         ticket = self.ticket
-        return Api(ticket.origin, ticket.federation, key, transport=self.transport, clock=clock, attempts=1)
+        return Api(
+            ticket.origin, ticket.federation, key, transport=self.transport, clock=clock, attempts=1, epoch=ticket.epoch
+        )
 
     # enrolment
 

@@ -26,7 +26,8 @@ class Staff:
     def sign_with(self, key: Ed25519PrivateKey) -> None:
         """Use this key from now on."""
         self.key = key
-        self.api = Api(self.ticket.origin, NAME, key, transport=self.transport, clock=self.aggregator.clock, attempts=1)
+        ticket, clock = self.ticket, self.aggregator.clock
+        self.api = Api(ticket.origin, NAME, key, transport=self.transport, clock=clock, attempts=1, epoch=ticket.epoch)
 
     @property
     def status(self) -> int:

@@ -19,11 +19,12 @@ from fgpr.message import Message
 
 @dataclass(frozen=True)
 class Wiring:
-    """One running application: its settings and its context."""
+    """One running application: its settings, its context, and the epoch of its database."""
 
     settings: Settings
     context: Context
     waiting: threading.BoundedSemaphore = field(repr=False)
+    epoch: str
 
     def clock(self) -> datetime:
         """The present time, aware."""

@@ -8,7 +8,7 @@ from aggregator.service.admission import authorise
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
 from aggregator.service.rotation import check_unused
-from aggregator.storage import clients, federations, rounds
+from aggregator.storage import clients, federations, installation, rounds
 from aggregator.storage.clients import ClientRow, TicketRow
 from aggregator.storage.engine import Connection
 from aggregator.storage.federations import FederationRow
@@ -60,6 +60,7 @@ def invite_in(
         service_key=context.service_public(),
         roster_key=row.roster_key,
         suite=row.settings.aggregation.suite,
+        epoch=installation.read_epoch(connection),
     )
     stored = TicketRow(secret_hash(ticket.secret), federation, client, role, now + life, None, issuer, now)
     clients.add_ticket(connection, stored)

@@ -7,7 +7,7 @@ from aggregator.service.admission import authorise_staff
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
 from aggregator.service.rotation import check_unused
-from aggregator.storage import clients, staff
+from aggregator.storage import clients, installation, staff
 from aggregator.storage.staff import StaffRow, StaffTicketRow
 from fgpr import signatures
 from fgpr.errors import Conflict, Forbidden, Unauthenticated, UnknownResource
@@ -25,17 +25,18 @@ def invite(context: Context, name: str, role: StaffRole, life: timedelta = TICKE
         Conflict: the name is enrolled already.
     """
     expires = context.clock() + life
-    ticket = StaffTicket(
-        origin=context.origin,
-        name=name,
-        role=role,
-        secret=context.random_bytes(SECRET_BYTES),
-        expires=timestamp(expires),
-        service_key=context.service_public(),
-    )
     with context.database.write() as connection:
         if staff.read(connection, name) is not None:
             raise Conflict(f"{name} is enrolled already; a name belongs to one person for good")
+        ticket = StaffTicket(
+            origin=context.origin,
+            name=name,
+            role=role,
+            secret=context.random_bytes(SECRET_BYTES),
+            expires=timestamp(expires),
+            service_key=context.service_public(),
+            epoch=installation.read_epoch(connection),
+        )
         staff.add_ticket(connection, StaffTicketRow(secret_hash(ticket.secret), name, role, expires, None))
     return ticket
 

@@ -130,6 +130,13 @@ retired_keys = Table(
     Column("body_digest", LargeBinary, nullable=False),  # of the request that replaced it
 )
 
+installation = Table(
+    "installation",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),  # always 1
+    Column("epoch", String(22), nullable=False),  # another one after each restored backup
+)
+
 opening_keys = Table(
     "opening_keys",
     metadata,
