@@ -22,7 +22,7 @@ def write(tmp_path, raw, name="bench.csv"):
         "load,temp\r\n1,20.5\r\n2,21\r\n\r\n",
         "\ufeffload,temp\n1,20.5\n2,21\n",
         '"load", temp \n"1", 20.5 \n 2 ,2.1e1\n',
-        gzip.compress(b"load,temp\n1,20.5\n2,21\n"),
+        gzip.compress(b"load,temp\n1,20.5\n2,21\n", mtime=0),
     ],
 )
 def test_columns_by_name(tmp_path, raw):
