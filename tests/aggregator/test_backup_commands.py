@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from aggregator import backup_commands, main
+from aggregator import backup_commands, logs, main
 from aggregator.cli import app
 from aggregator.deadlines import Deadlines
 from aggregator.service import restoring
@@ -25,7 +25,9 @@ from support.staff import Staff
 
 
 @pytest.fixture
-def aggregator(tmp_path: Path) -> Iterator[Aggregator]:
+def aggregator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aggregator]:
+    # The logs of this process belong to other tests too.
+    monkeypatch.setattr(logs, "configure", lambda: None)
     with served(tmp_path, keeps_deadlines=False) as made:
         yield made
 
