@@ -4,9 +4,8 @@ The signature of the answer to a signed request covers the request's own, nonce 
 for no other request; no clock is needed for that.
 """
 
-from typing import Any
+from typing import Any, Protocol
 
-import httpx
 from http_message_signatures import (
     HTTPMessageSignaturesException,
     HTTPMessageVerifier,
@@ -17,6 +16,25 @@ from http_message_signatures.algorithms import ED25519
 from fgpr import signatures
 from fgpr.errors import RemoteProtocolError
 from fgpr.signed_requests import ANSWER_LABEL, ANSWER_TAG, covered_by_answer
+
+
+class Response(Protocol):
+    """An answer with its request, as an HTTP client gives it; header fields are found by names in any case."""
+
+    @property
+    def status_code(self) -> int:
+        """The status."""
+        ...
+
+    @property
+    def headers(self) -> Any:
+        """The answer's header fields."""
+        ...
+
+    @property
+    def request(self) -> Any:
+        """What was sent, with method, URL and header fields."""
+        ...
 
 
 class AnswerVerifier(HTTPMessageVerifier):
@@ -34,7 +52,7 @@ class AnswerVerifier(HTTPMessageVerifier):
     def validate_created_and_expires(self, sig_input: Any, max_age: Any = None) -> None:
         """Nothing: an answer is fresh because it covers the request, whatever the clocks say."""
 
-    def check(self, response: httpx.Response, content: bytes) -> None:
+    def check(self, response: Response, content: bytes) -> None:
         """Check the signature of an answer whose content was read.
 
         Raises:
