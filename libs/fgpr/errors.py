@@ -19,6 +19,7 @@ FgprError
 │   ├── Conflict                  it was done before, by another key or with another body
 │   ├── TooLate                   its deadline has passed; carries the present round
 │   ├── TooLarge                  the body is larger than this route takes
+│   ├── QuotaExceeded             this key has stored or asked for as much as one may
 │   └── Unavailable               not now: try again after the time that the answer names
 ├── VerificationError             a signature, proof or digest does not hold
 ├── CryptographicError            a box does not open, a key has the wrong form
@@ -171,6 +172,12 @@ class TooLarge(RequestError):
     """The body is larger than this route takes."""
 
     slug = "too-large"
+
+
+class QuotaExceeded(RequestError):
+    """This key has stored or asked for as much as one may; the answer names the limit."""
+
+    slug = "quota-exceeded"
 
 
 class Unavailable(RequestError):

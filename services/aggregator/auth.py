@@ -65,6 +65,11 @@ class Authenticating(Protocol):
         """The configuration."""
         ...
 
+    @property
+    def epoch(self) -> str:
+        """With what the nonces of requests begin."""
+        ...
+
     def clock(self) -> datetime:
         """The present time, aware."""
         ...
@@ -84,6 +89,7 @@ def verify_request(
     origin: str,
     find_key: Callable[[str], bytes | None],
     now: datetime,
+    epoch: str = "",
     max_age: timedelta = MAX_AGE,
     skew: timedelta = SKEW,
 ) -> Caller:
@@ -98,6 +104,7 @@ def verify_request(
         origin: the public address of this aggregator, such as `https://fgpr.example/prefix`.
         find_key: the public key, 32 bytes, of a key id, or None; what it raises is passed on.
         now: an aware time.
+        epoch: of the database; the nonce has to begin with it, so that no request outlives a restored backup.
         max_age: how old the signature may be, to the second, the limit included.
         skew: how far `created` may lie ahead of `now`, the limit included.
 
@@ -126,6 +133,12 @@ def verify_request(
         verifier.verify_body(message, [result], body)
     except InvalidSignature as error:
         raise Unauthenticated("the content digest does not match the body") from error
+    if not str(result.parameters["nonce"]).startswith(epoch):
+        raise Unauthenticated(
+            "the nonce does not begin with this aggregator's epoch, which changes when a backup is restored: sign "
+            "again with the one in this answer",
+            epoch=epoch,
+        )
     created = datetime.fromtimestamp(int(result.parameters["created"]), UTC)
     return Caller(
         key_id=str(result.parameters["keyid"]),
@@ -187,6 +200,17 @@ def signed(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> Calle
     return signed_with(request, body, aggregator.find_key)
 
 
+def signed_if_at_all(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> Caller | None:
+    """The caller of a route that may be open to anybody; None where the request carries no signature.
+
+    Raises:
+        Unauthenticated: it carries one, and that does not hold.
+    """
+    if "signature-input" not in request.headers and "signature" not in request.headers:
+        return None
+    return signed(request, body)
+
+
 def signed_with(request: Request, body: bytes, find_key: Callable[[str], bytes | None]) -> Caller:
     """The caller of a route whose key is looked up elsewhere: in the body of an enrolment, say.
 
@@ -204,6 +228,7 @@ def signed_with(request: Request, body: bytes, find_key: Callable[[str], bytes |
         origin=aggregator.settings.origin,
         find_key=find_key,
         now=aggregator.clock(),
+        epoch=aggregator.epoch,
     )
 
 

@@ -28,9 +28,16 @@ Origin = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
-def settings_for(database: str | None, keys: Path | None, origin: str | None = None) -> Settings:
+def settings_for(
+    database: str | None, keys: Path | None, origin: str | None = None, known_checkpoint: Path | None = None
+) -> Settings:
     """The settings of a command: its options, else the environment, else the defaults."""
-    given: dict[str, Any] = {"database": database, "keys": keys, "origin": origin}
+    given: dict[str, Any] = {
+        "database": database,
+        "keys": keys,
+        "origin": origin,
+        "known_checkpoint": known_checkpoint,
+    }
     return Settings(**{name: value for name, value in given.items() if value is not None})
 
 

@@ -10,10 +10,12 @@ import anyio.to_thread
 from fastapi import APIRouter, FastAPI
 
 from aggregator import problems
+from aggregator.answers import SignedAnswers, Signer
 from aggregator.deadlines import Deadlines
 from aggregator.keys import KeyDirectory
-from aggregator.routes import enrolments, federations, log, rounds
+from aggregator.routes import enrolments, federations, log, operator, rounds
 from aggregator.routes.wiring import Wiring
+from aggregator.service import restoring
 from aggregator.service.context import Context
 from aggregator.settings import Settings
 from aggregator.storage import migrate
@@ -48,14 +50,31 @@ def create_context(
     )
 
 
+def check_known(settings: Settings, context: Context) -> None:
+    """Check that the log continues every checkpoint of it that is known outside the database.
+
+    Raises:
+        VerificationError: it does not.
+        OSError: the file that the settings name cannot be read.
+    """
+    remembered = context.keys.remembered()
+    if remembered is not None:
+        restoring.check_continues(context, remembered, "beside the keys")
+    if settings.known_checkpoint is not None:
+        note = settings.known_checkpoint.read_text(encoding="utf-8")
+        restoring.check_continues(context, note, str(settings.known_checkpoint))
+
+
 def create_app(settings: Settings, context: Context) -> FastAPI:
     """The application.
 
     Raises:
         LocalProtocolError: the database's schema is not this program's; says what to run.
+        VerificationError: the log does not continue a checkpoint that is known outside the database.
     """
     migrate.check_schema(context.database)
     context.keys.service()
+    check_known(settings, context)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -71,10 +90,13 @@ def create_app(settings: Settings, context: Context) -> FastAPI:
         context.database.close()
 
     app = FastAPI(title="FGPR aggregator", version="1", lifespan=life, docs_url=None, redoc_url=None)
-    app.state.aggregator = Wiring(settings, context, threading.BoundedSemaphore(settings.waiters))
+    app.state.aggregator = Wiring(
+        settings, context, threading.BoundedSemaphore(settings.waiters), restoring.epoch(context)
+    )
     problems.install(app)
+    app.add_middleware(SignedAnswers, signer=Signer(context.keys.service(), context.clock), origin=settings.origin)
     v1 = APIRouter(prefix="/v1")
-    for part in (enrolments, federations, rounds, log):
+    for part in (enrolments, federations, rounds, log, operator):
         v1.include_router(part.router)
     app.include_router(v1)
     return app

@@ -41,6 +41,7 @@ STATUSES: dict[type[FgprError], int] = {
     errors.Conflict: 409,
     errors.TooLate: 410,
     errors.TooLarge: 413,
+    errors.QuotaExceeded: 429,
     errors.Unavailable: 503,
     errors.VerificationError: 422,
     errors.CryptographicError: 422,

@@ -19,9 +19,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from http_message_signatures import HTTPMessageSigner, MappingKeyResolver
 from http_message_signatures.algorithms import ED25519
 
+from client_agent.answers import AnswerVerifier
 from client_agent.problems import refusal
 from fgpr import signatures
-from fgpr.errors import LocalProtocolError, RemoteProtocolError, Unavailable
+from fgpr.errors import LocalProtocolError, RemoteProtocolError, Unauthenticated, Unavailable
 from fgpr.signed_requests import LABEL, NONCE_BYTES, TAG, covered
 
 RESPONSE_LIMIT = 64 * 2**20
@@ -35,6 +36,7 @@ TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 stamina.instrumentation.set_on_retry_hooks([])
 
 _PASSING = {502, 503, 504}
+_EPOCH = re.compile(r"[A-Za-z0-9_-]{22}")
 _PATH = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})+")
 
 Params = Mapping[str, str | int]
@@ -56,12 +58,16 @@ class Api:
         attempts: how often a request is tried at most.
         total_seconds: after this time, in seconds, no further attempt begins and no answer is read on.
         wait_initial: seconds before the second attempt; doubled for each further one.
+        epoch: of the aggregator, as far as it is known; another one is learned from its refusal, and told.
+        on_epoch: is told of an epoch that was learned.
+        service_key: the aggregator's public key, 32 bytes, which has to sign every answer; None takes unsigned ones.
 
     Every method raises:
         RequestError: a subclass that says why the aggregator refuses the request; other classes of `fgpr.errors`
             where it names one.
         Unavailable: no attempt succeeded; says why the last one failed.
-        RemoteProtocolError: an answer that no aggregator of ours gives, or one above `RESPONSE_LIMIT`.
+        RemoteProtocolError: an answer that no aggregator of ours gives, one that the service key did not sign for this
+            very request, or one above `RESPONSE_LIMIT`.
         LocalProtocolError: an address or a path that is none.
     """
 
@@ -77,16 +83,29 @@ class Api:
         attempts: int = 6,
         total_seconds: float = 300.0,
         wait_initial: float = 0.5,
+        service_key: bytes | None = None,
+        epoch: str = "",
+        on_epoch: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._origin = _checked_origin(origin)
         self._federation = f"/v1/federations/{quote(federation, safe='')}/"
-        self._signature = _Signature(key, clock)
+        self._signature = _Signature(key, clock, epoch)
+        self._on_epoch = on_epoch
         self._clock = clock
         self._attempts = attempts
         self._total_seconds = total_seconds
         self._wait_initial = wait_initial
+        self.trust(service_key)
         # No compression: a small answer may unpack into one that does not fit the memory.
         self._client = httpx.Client(transport=transport, timeout=timeout, headers={"Accept-Encoding": "identity"})
+
+    def trust(self, service_key: bytes | None) -> None:
+        """Take only answers signed by this key from now on; unsigned ones too where it is None."""
+        self._answers = None if service_key is None else AnswerVerifier(service_key)
+
+    def expect_epoch(self, epoch: str) -> None:
+        """Sign for this epoch of the aggregator from now on."""
+        self._signature.epoch = epoch
 
     def get(self, path: str, params: Params | None = None) -> bytes:
         """Read, signed."""
@@ -119,6 +138,20 @@ class Api:
         self.close()
 
     def _send(
+        self, method: str, path: str, *, params: Params | None = None, body: bytes = b"", auth: httpx.Auth | None = None
+    ) -> bytes:
+        try:
+            return self._try(method, path, params=params, body=body, auth=auth)
+        except Unauthenticated as error:
+            epoch = error.details.get("epoch")
+            if not isinstance(epoch, str) or not _EPOCH.fullmatch(epoch) or epoch == self._signature.epoch:
+                raise
+            # Once: whoever names another one each time is no aggregator of ours.
+            self._signature.epoch = epoch
+            self._on_epoch(epoch)
+            return self._try(method, path, params=params, body=body, auth=auth)
+
+    def _try(
         self, method: str, path: str, *, params: Params | None = None, body: bytes = b"", auth: httpx.Auth | None = None
     ) -> bytes:
         path = path if path.startswith("/") else self._federation + path
@@ -158,6 +191,9 @@ class Api:
             raise LocalProtocolError(f"cannot send to {self._origin}: {error}") from error
         except httpx.TransportError as error:
             raise _Passing(f"no answer from {self._origin}: {type(error).__name__} {error}".rstrip()) from error
+        # What a gateway says on its own is unsigned, and believed no further than that it is worth another try.
+        if self._answers is not None and response.status_code < 500:
+            self._answers.check(response, content)
         if response.is_success:
             return content
         refused = refusal(response.status_code, content, self._clock())
@@ -171,7 +207,8 @@ class _Signature(httpx.Auth):
 
     requires_request_body = True
 
-    def __init__(self, key: Ed25519PrivateKey, clock: Callable[[], datetime]) -> None:
+    def __init__(self, key: Ed25519PrivateKey, clock: Callable[[], datetime], epoch: str) -> None:
+        self.epoch = epoch
         self._key_id = signatures.key_id(signatures.public_bytes(key))
         self._clock = clock
         keys = MappingKeyResolver(public_keys={}, private_keys={self._key_id: key})
@@ -182,7 +219,7 @@ class _Signature(httpx.Auth):
             request,
             key_id=self._key_id,
             created=self._clock(),
-            nonce=secrets.token_urlsafe(NONCE_BYTES),
+            nonce=self.epoch + secrets.token_urlsafe(NONCE_BYTES),
             label=LABEL,
             tag=TAG,
             covered_component_ids=covered(request.content),

@@ -134,7 +134,7 @@ def run(
 
     # As from the keyboard: a process that is number 1 of a container would not end by itself.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with telling(), membership.connect(home) as api:
+    with telling(), membership.connect(home, tell=say) as api:
         try:
             participate(
                 home,
@@ -197,6 +197,19 @@ def predict_rows(
             typer.echo(text, nl=False)
         else:
             out.write_text(text, encoding="utf-8")
+
+
+@app.command("rotate-key")
+def rotate_key(home: Home = DEFAULT_HOME) -> None:
+    """Replace this client's identity key, signed by the old one.
+
+    Stop the agent first. If this is interrupted, run it again: it goes on where it was. The old key is worth nothing
+    afterwards; in a round that runs meanwhile this client finishes only what it had sent before. Where a key may have
+    been stolen, have the client revoked instead.
+    """
+    with telling():
+        key = enrolment.rotate_key(home)
+        say(f"the key is replaced; key id {signatures.key_id(signatures.public_bytes(key))}")
 
 
 @app.command()

@@ -490,7 +490,7 @@ def application(**state: Any) -> FastAPI:
     app = FastAPI()
     problems.install(app)
     app.state.aggregator = SimpleNamespace(
-        settings=SimpleNamespace(origin=ORIGIN), clock=lambda: NOW, find_key={KEY_ID: PUBLIC}.get, **state
+        settings=SimpleNamespace(origin=ORIGIN), epoch="", clock=lambda: NOW, find_key={KEY_ID: PUBLIC}.get, **state
     )
 
     @app.put("/v1/small", dependencies=[auth.body_limit(8)])

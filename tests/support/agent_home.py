@@ -4,11 +4,13 @@ import hashlib
 import re
 import threading
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from aggregator.answers import Answer, Request, Signer
 from client_agent import identity, keyfile, membership
 from client_agent.events import Event, Kind
 from client_agent.federation_client import Connection
@@ -98,7 +100,15 @@ class InMemory:
         return b""
 
     def handle(self, request: httpx.Request) -> httpx.Response:
-        """Answer an HTTP request as the aggregator does; its signature is for other tests."""
+        """Answer an HTTP request as the aggregator does, signed; the request's signature is for other tests."""
+        response = self._respond(request)
+        answer = Answer(
+            response.status_code, response.headers, Request(request.method, str(request.url), request.headers)
+        )
+        Signer(self.federation.service_key, lambda: datetime.now(UTC)).sign(answer, response.content)
+        return response
+
+    def _respond(self, request: httpx.Request) -> httpx.Response:
         path = request.url.path.removeprefix(f"/v1/federations/{NAME}/")
         params = {name: value if name == "seen" else int(value) for name, value in request.url.params.items()}
         try:

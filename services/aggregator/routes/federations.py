@@ -1,9 +1,10 @@
-"""Rosters, priors, and leaving."""
+"""Rosters, priors, another key, and leaving."""
 
 from fastapi import APIRouter, Response
 
-from aggregator.routes.wiring import ContextDependency, Name, Number, SignedBy, answer
-from aggregator.service import enrolment, federations, rosters
+from aggregator.routes.log import Readable
+from aggregator.routes.wiring import Body, ContextDependency, Name, Number, SignedBy, answer
+from aggregator.service import audit, enrolment, federations, rosters, rotation
 
 router = APIRouter(prefix="/federations/{federation}", tags=["federation"])
 
@@ -11,9 +12,10 @@ FOR_EVER = "public, max-age=31536000, immutable"
 
 
 @router.get("/rosters/{version}")
-def roster(context: ContextDependency, federation: Name, version: Number) -> Response:
-    """A roster version; unsigned, since anybody may check who was admitted."""
-    return answer(rosters.roster(context, federation, version), cache=FOR_EVER)
+def roster(context: Readable, federation: Name, version: Number) -> Response:
+    """A roster version; unsigned where the log that holds it is public, since anybody may check who was admitted."""
+    cache = FOR_EVER if audit.is_public(context) else "no-store"
+    return answer(rosters.roster(context, federation, version), cache=cache)
 
 
 @router.get("/priors/latest")
@@ -26,6 +28,12 @@ def latest_prior(context: ContextDependency, caller: SignedBy, federation: Name)
 def prior(context: ContextDependency, caller: SignedBy, federation: Name, version: Number) -> Response:
     """One version of the prior with its leaf in the audit log."""
     return answer(federations.prior(context, caller, federation, version))
+
+
+@router.put("/clients/{client}/key")
+def replace_key(context: ContextDependency, caller: SignedBy, body: Body, federation: Name, client: Name) -> Response:
+    """A party replaces its identity key; signed by the old one, whose word counts no more afterwards."""
+    return answer(rotation.replace_client_key(context, caller, federation, client, body))
 
 
 @router.delete("/clients/{client}", status_code=204)

@@ -24,6 +24,18 @@ class KeyRing(Protocol):
         """A federation's roster key."""
         ...
 
+    def remember(self, note: str) -> None:
+        """Keep the newest checkpoint, outside the database."""
+        ...
+
+    def remembered(self) -> str | None:
+        """The checkpoint that was kept last."""
+        ...
+
+    def ensure_roster(self, federation: str) -> Ed25519PrivateKey:
+        """A federation's roster key, made now where there is none."""
+        ...
+
 
 @dataclass(frozen=True)
 class Context:

@@ -108,6 +108,7 @@ def test_the_state_stays_short_enough_to_be_sent_back(aggregator: Aggregator) ->
     aggregator.advance()
     for _ in range(20):
         aggregator.pass_contributing()
+        aggregator.pass_pause()
     view = parties[0].view()
     assert view.round == 21
     assert [one.plan.message.round for one in view.aborted] == list(range(5, 21))
