@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from fgpr import signatures
 from fgpr.errors import VerificationError
 from fgpr.message import Message, Name, PublicKey, Signature, Signed
+from fgpr.secagg.declared_weight import DeclaredWeight
 from fgpr.secagg.messages import OpeningKey
 
 
@@ -71,10 +72,13 @@ class RotationRequest(Message):
         signed: the change.
         opening_key: a client's next opening key, signed by the new key: those before it bear the old one's signature.
             None for readers, operators and auditors.
+        declared: the weight that a client declared when it enrolled, under the new key: rosters name the two together.
+            None where it declared none.
     """
 
     signed: SignedKeyChange
     opening_key: Signed[OpeningKey] | None
+    declared: Signed[DeclaredWeight] | None
 
 
 class RotationReceipt(Message):

@@ -26,6 +26,7 @@ from fgpr import signatures
 from fgpr.errors import LocalProtocolError, RemoteProtocolError
 from fgpr.message import Signed
 from fgpr.rest import EnrolmentReceipt, EnrolmentRequest
+from fgpr.secagg.declared_weight import DeclaredWeight
 from fgpr.secagg.messages import OpeningKey
 from fgpr.secagg.suites import SUITES, private_half
 from fgpr.ticket import Ticket
@@ -127,7 +128,10 @@ def rotate_key(home: Path, connect: Connect = Api) -> Ed25519PrivateKey:
         keys.add(serial, private)
         return opening_keys.signed(key, known.federation, known.client, serial, private)
 
-    return rotation.rotate(home, known.federation, known.client, send, next_opening_key)
+    def declare(key: Ed25519PrivateKey) -> Signed[DeclaredWeight] | None:
+        return declaration.again(home, key)
+
+    return rotation.rotate(home, known.federation, known.client, send, next_opening_key, declare)
 
 
 def _first_opening_key(home: Path, ticket: Ticket, identity_key: Ed25519PrivateKey) -> Signed[OpeningKey]:

@@ -18,6 +18,7 @@ from fgpr import private_keys, signatures
 from fgpr.errors import Conflict, EncodingError, LocalProtocolError, RemoteProtocolError, VerificationError
 from fgpr.message import Signed
 from fgpr.rotation import RotationReceipt, RotationRequest, SignedKeyChange
+from fgpr.secagg.declared_weight import DeclaredWeight
 from fgpr.secagg.messages import OpeningKey
 
 NEXT_NAME = "next-identity.pem"
@@ -28,6 +29,9 @@ Send = Callable[[Ed25519PrivateKey, bytes], bytes]
 
 NextOpeningKey = Callable[[Ed25519PrivateKey], Signed[OpeningKey] | None]
 """Makes and keeps the opening key that goes with the new identity key; None where the holder has none."""
+
+Declare = Callable[[Ed25519PrivateKey], Signed[DeclaredWeight] | None]
+"""Signs the declared weight with the new identity key; None where the holder declared none."""
 
 
 def check_settled(home: Path) -> None:
@@ -41,7 +45,12 @@ def check_settled(home: Path) -> None:
 
 
 def rotate(
-    home: Path, federation: str | None, holder: str, send: Send, next_opening_key: NextOpeningKey = lambda _: None
+    home: Path,
+    federation: str | None,
+    holder: str,
+    send: Send,
+    next_opening_key: NextOpeningKey = lambda _: None,
+    declare: Declare = lambda _: None,
 ) -> Ed25519PrivateKey:
     """Replace the key in `home`, or finish what an earlier run began; the new key.
 
@@ -51,6 +60,7 @@ def rotate(
         holder: its id or name.
         send: the way to the aggregator.
         next_opening_key: a client's opening key under the new identity key.
+        declare: a client's declared weight under the new identity key.
 
     Raises:
         LocalProtocolError: an agent uses the home.
@@ -59,7 +69,7 @@ def rotate(
         CryptographicError: a key cannot be written or read.
     """
     with lock.held(home / lock.HOME_LOCK):
-        request = _pending(home) or _prepare(home, federation, holder, next_opening_key)
+        request = _pending(home) or _prepare(home, federation, holder, next_opening_key, declare)
         change, present = request.signed.change, identity.load(home)
         if signatures.public_bytes(present) != change.new_key:
             if signatures.public_bytes(present) != change.old_key:
@@ -89,14 +99,16 @@ def _pending(home: Path) -> RotationRequest | None:
         raise EncodingError(f"{path} is damaged ({error}): restore it from a backup") from error
 
 
-def _prepare(home: Path, federation: str | None, holder: str, next_opening_key: NextOpeningKey) -> RotationRequest:
+def _prepare(
+    home: Path, federation: str | None, holder: str, next_opening_key: NextOpeningKey, declare: Declare
+) -> RotationRequest:
     path = home / NEXT_NAME
     # One that a crash left before the request was written was told to nobody, and serves as well.
     if not path.exists():
         keyfile.write(path, private_keys.to_pem(Ed25519PrivateKey.generate()))
     new = private_keys.from_pem(keyfile.read(path), str(path))
     signed = SignedKeyChange.make(federation, holder, identity.load(home), new)
-    request = RotationRequest(signed=signed, opening_key=next_opening_key(new))
+    request = RotationRequest(signed=signed, opening_key=next_opening_key(new), declared=declare(new))
     durable_file.write_once(home / REQUEST_NAME, request.encode())
     return request
 

@@ -10,6 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from typer.testing import CliRunner
 
+from aggregator.service.inspection import verify_database
 from client_agent import agent, enrolment, identity, membership, published_prior, rotation
 from client_agent.api import Api
 from client_agent.cli import app
@@ -17,11 +18,13 @@ from client_agent.events import Event, Kind
 from client_agent.opening_keys import OpeningKeys
 from client_agent.participate import participate
 from fgpr import signatures
+from fgpr.auditlog.entries import KeyReplaced
 from fgpr.errors import Conflict, CryptographicError, EncodingError, LocalProtocolError, Unavailable
 from fgpr.federated.accounting import Budget
 from fgpr.rotation import RotationReceipt
 from fgpr.secagg.history import Floors
-from support.aggregator import Aggregator, served
+from fgpr.secagg.planning import AggregationRules
+from support.aggregator import Aggregator, served, settings_of
 from support.client import NAME
 
 LIVES = """
@@ -121,8 +124,8 @@ def test_killed_at_each_step(tmp_path: Path, when: str) -> None:
 
 
 @pytest.fixture
-def aggregator(tmp_path: Path) -> Iterator[Aggregator]:
-    with served(tmp_path, keeps_deadlines=False) as made:
+def aggregator(tmp_path: Path, database_url: str) -> Iterator[Aggregator]:
+    with served(tmp_path, keeps_deadlines=False, url=database_url) as made:
         yield made
 
 
@@ -171,6 +174,21 @@ def test_the_agent_goes_on_with_the_new_key(aggregator: Aggregator, home: Path) 
         assert Kind.CONTRIBUTED in told
         assert Kind.OPENED in told
         assert published_prior.fetch(home, connection).record.version == 1
+
+
+def test_a_declared_weight_is_signed_by_the_new_key(tmp_path: Path, database_url: str) -> None:
+    rules = AggregationRules(draw="weights", weighting="uniform", invited_cap=5, weight_cap=1_000)
+    with served(tmp_path, settings_of(rules=rules), keeps_deadlines=False, url=database_url) as made:
+        home = tmp_path / "home"
+        enrolment.enrol(home, made.invite("bench-1"), connecting(made), rows=7)
+        for _ in range(2):
+            new = enrolment.rotate_key(home, connecting(made))
+        leaf = made.leaves()[-1]
+        assert isinstance(leaf, KeyReplaced)
+        assert leaf.declared is not None
+        leaf.declared.verify(signatures.public_bytes(new))
+        assert leaf.declared.message.weight == 7
+        verify_database(made.context.database, made.anchors())
 
 
 def test_in_a_running_round_it_sits_out(aggregator: Aggregator, home: Path) -> None:

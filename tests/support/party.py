@@ -111,10 +111,10 @@ class Party:
             declared=None if self.ticket.weight_cap is None else self.declared(self.rows),
         )
 
-    def declared(self, weight: int, **changes: Any) -> Signed[DeclaredWeight]:
-        """A declared weight under its own key."""
+    def declared(self, weight: int, key: Ed25519PrivateKey | None = None, **changes: Any) -> Signed[DeclaredWeight]:
+        """A declared weight under its own key, or under another one."""
         named = {"federation": self.ticket.federation, "client": self.name} | changes
-        return Signed[DeclaredWeight].make(self.client.identity_key, DeclaredWeight(weight=weight, **named))
+        return Signed[DeclaredWeight].make(key or self.client.identity_key, DeclaredWeight(weight=weight, **named))
 
     def enrol(self) -> EnrolmentReceipt:
         """Take up the ticket."""
@@ -126,9 +126,10 @@ class Party:
         """The body that replaces the present identity key; `changes` are made to its next opening key."""
         signed = SignedKeyChange.make(self.ticket.federation, self.name, self.client.identity_key, new)
         if self.ticket.role == "reader":
-            return RotationRequest(signed=signed, opening_key=None).encode()
+            return RotationRequest(signed=signed, opening_key=None, declared=None).encode()
         key = self.client.new_key().message.model_copy(update={"federation": self.ticket.federation} | changes)
-        return RotationRequest(signed=signed, opening_key=Signed[OpeningKey].make(new, key)).encode()
+        declared = None if self.ticket.weight_cap is None else self.declared(self.rows, key=new)
+        return RotationRequest(signed=signed, opening_key=Signed[OpeningKey].make(new, key), declared=declared).encode()
 
     def send_rotation(self, body: bytes) -> RotationReceipt:
         """Replace the key."""

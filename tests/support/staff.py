@@ -67,7 +67,8 @@ class Staff:
 
     def rotation(self, new: Ed25519PrivateKey) -> bytes:
         """The body that replaces the present key."""
-        return RotationRequest(signed=SignedKeyChange.make(None, self.name, self.key, new), opening_key=None).encode()
+        signed = SignedKeyChange.make(None, self.name, self.key, new)
+        return RotationRequest(signed=signed, opening_key=None, declared=None).encode()
 
     def send_rotation(self, body: bytes) -> RotationReceipt:
         """Replace the key."""

@@ -43,12 +43,17 @@ class Revoked(Message):
 
 
 class KeyReplaced(Message):
-    """A party has another identity key from here on; both keys signed that. No roster of before is changed by it."""
+    """A party has another identity key from here on; both keys signed that. No roster of before is changed by it.
+
+    Attributes:
+        declared: the weight that it declared before, under the new key.
+    """
 
     kind: Literal["rotated"] = "rotated"
     federation: Name
     client: Name
     rotation: SignedKeyChange
+    declared: Signed[DeclaredWeight] | None
 
 
 class StateChanged(Message):

@@ -36,7 +36,7 @@ class Trail:
         priors: priors by version, each with the index of its leaf.
         settings: SHA-256 of each federation's settings, where the log has it.
         enrolled: present identity keys by client.
-        declared: declared weights by client, of those that declared one.
+        declared: declared weights by client, of those that declared one: the same under each key, the present one last.
         roles: "client" or "reader", by client.
         revoked: clients that were revoked or convicted.
         complaints: by round and member.
@@ -51,7 +51,7 @@ class Trail:
     priors: dict[tuple[str, int], tuple[Signed[PriorRecord], int]] = field(default_factory=dict)
     settings: dict[str, bytes] = field(default_factory=dict)
     enrolled: dict[tuple[str, str], bytes] = field(default_factory=dict)
-    declared: dict[tuple[str, str], Signed[DeclaredWeight]] = field(default_factory=dict)
+    declared: dict[tuple[str, str], tuple[Signed[DeclaredWeight], ...]] = field(default_factory=dict)
     roles: dict[tuple[str, str], str] = field(default_factory=dict)
     revoked: set[tuple[str, str]] = field(default_factory=set)
     complaints: dict[tuple[str, int, str], Signed[Complaint]] = field(default_factory=dict)
@@ -93,7 +93,7 @@ def _follow(trail: Trail, index: int, leaf: entries.Leaf, service_key: bytes, ro
             _add(trail.enrolled, (name, leaf.client), leaf.identity_key, index)
             trail.roles[name, leaf.client] = leaf.role
             if leaf.declared is not None:
-                trail.declared[name, leaf.client] = leaf.declared
+                trail.declared[name, leaf.client] = (leaf.declared,)
         case entries.Revoked():
             trail.revoked.add((name, leaf.client))
         case entries.KeyReplaced():
@@ -140,7 +140,15 @@ def _follow_rotation(trail: Trail, index: int, leaf: entries.KeyReplaced) -> Non
         trail.enrolled.get(holder) == change.old_key, index, f"{leaf.client} does not have the key that is replaced"
     )
     leaf.rotation.verify()
+    before = trail.declared.get(holder, ())
+    declared = () if leaf.declared is None else (leaf.declared,)
+    same = [signed.message for signed in declared] == [signed.message for signed in before[-1:]]
+    _require(same, index, f"{leaf.client} declares another weight under its new key")
+    for signed in declared:
+        signed.verify(change.new_key)
     trail.enrolled[holder] = change.new_key
+    if declared:
+        trail.declared[holder] = before + declared
 
 
 def _follow_state(trail: Trail, index: int, leaf: entries.StateChanged) -> None:
@@ -217,7 +225,8 @@ def _check_declared(trail: Trail, index: int, roster: Roster) -> None:
     roster.verify_declared()
     for entry in roster.clients:
         party = roster.federation, entry.client
-        kept = party not in trail.enrolled or trail.declared.get(party) == entry.declared
+        known = trail.declared.get(party, (None,))
+        kept = party not in trail.enrolled or entry.declared in known
         _require(kept, index, f"{entry.client} declared another weight when it enrolled")
 
 

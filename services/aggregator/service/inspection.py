@@ -83,7 +83,7 @@ def _check_documents(connection: Connection, federation: str, trail: Trail, anch
             key,
             trail.roles[name, client],
             (name, client) in trail.revoked,
-            _bytes(trail.declared.get((name, client))),
+            _bytes(trail.declared.get((name, client), (None,))[-1]),
         )
         for (name, client), key in trail.enrolled.items()
         if name == federation

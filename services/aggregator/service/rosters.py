@@ -174,8 +174,10 @@ def _check_members(connection: Connection, message: Roster) -> None:
     for entry in message.clients:
         if (entry.client, entry.identity_key) not in keys:
             raise VerificationError(f"{entry.client} is not enrolled with the key that the roster names")
-        if known[entry.client].declared != (None if entry.declared is None else entry.declared.encode()):
+        declared, weight = known[entry.client].declared, None if entry.declared is None else entry.declared.message
+        if weight != (None if declared is None else Signed[DeclaredWeight].decode(declared).message):
             raise VerificationError(f"{entry.client} did not declare the weight that the roster names when it enrolled")
+    message.verify_declared()
     # Members look for revocations from the roster's checkpoint on: an earlier one must stand in the roster.
     leaves = log.read_leaves(connection, 0, message.checkpoint.size)
     revoked = {entries.revoked_by(leaf, message.federation) for leaf in leaves}

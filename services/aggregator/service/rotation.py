@@ -19,8 +19,10 @@ from aggregator.storage.retired_keys import RetiredKey
 from fgpr import signatures
 from fgpr.auditlog.entries import KeyReplaced
 from fgpr.errors import Conflict, EncodingError, Forbidden, QuotaExceeded, Unavailable
+from fgpr.message import Signed
 from fgpr.rotation import KeyChange, RotationReceipt, RotationRequest
 from fgpr.secagg import envelope
+from fgpr.secagg.declared_weight import DeclaredWeight
 from fgpr.secagg.suites import SuiteName
 
 ROTATIONS_A_DAY = 10
@@ -34,7 +36,8 @@ def replace_client_key(context: Context, caller: Caller, federation: str, client
         Unauthenticated, Forbidden: the caller may not replace this key.
         Conflict: somebody has, or once had, the new key, or the opening key was used before.
         VerificationError: a signature in the body does not hold.
-        EncodingError: the body is about another party, or its opening key cannot follow the present one.
+        EncodingError: the body is about another party, or its opening key cannot follow the present one, or it declares
+            another weight than before.
     """
     with context.database.write() as connection:
         settings = federations.read(connection, federation, lock=True).settings
@@ -52,13 +55,15 @@ def replace_client_key(context: Context, caller: Caller, federation: str, client
         change = request.signed.change
         _check_change(connection, request, federation, row.client, row.identity_key)
         _check_opening_key(connection, request, row, settings.aggregation.suite)
-        if not clients.replace_key(connection, row, change.new_key, signatures.key_id(change.new_key)):
+        _check_declared(request, row)
+        declared = None if request.declared is None else request.declared.encode()
+        if not clients.replace_key(connection, row, change.new_key, signatures.key_id(change.new_key), declared):
             raise Unavailable(f"{client}'s key is being replaced by another request; try again")
         retired_keys.add(connection, _retired(context, change, body))
         if request.opening_key is not None:
             clients.add_opening_key(connection, request.opening_key)
             federations.mark_roster(connection, federation, stale=True)
-        leaf = KeyReplaced(federation=federation, client=client, rotation=request.signed)
+        leaf = KeyReplaced(federation=federation, client=client, rotation=request.signed, declared=request.declared)
         audit.record(context, connection, [leaf])
     context.bell.ring()
     return _receipt(RotationRequest.decode(body).signed.change)
@@ -86,6 +91,8 @@ def replace_staff_key(context: Context, caller: Caller, name: str, body: bytes) 
         _check_change(connection, request, None, row.name, row.identity_key)
         if request.opening_key is not None:
             raise EncodingError(f"an {row.role} has no opening key")
+        if request.declared is not None:
+            raise EncodingError(f"an {row.role} declares no weight")
         if not staff.replace_key(connection, row, change.new_key, signatures.key_id(change.new_key)):
             raise Unavailable(f"{name}'s key is being replaced by another request; try again")
         retired_keys.add(connection, _retired(context, change, body))
@@ -161,3 +168,14 @@ def _check_opening_key(connection: Connection, request: RotationRequest, row: Cl
     if message.suite != suite:
         raise EncodingError(f"the opening key is of suite {message.suite}, this federation's is {suite}")
     envelope.check_key(message.key, suite)
+
+
+def _check_declared(request: RotationRequest, row: ClientRow) -> None:
+    # Rosters name key and weight together, so the new key has to sign the weight, too; there is one weight for good.
+    before = None if row.declared is None else Signed[DeclaredWeight].decode(row.declared).message
+    signed = request.declared
+    if (None if signed is None else signed.message) != before:
+        told = "no weight" if before is None else f"weight {before.weight}"
+        raise EncodingError(f"{row.client} declared {told} when it enrolled, and declares the same under its new key")
+    if signed is not None:
+        signed.verify(request.signed.change.new_key)

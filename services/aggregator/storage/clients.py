@@ -95,8 +95,10 @@ def read_key_holder(connection: Connection, key_id: str) -> ClientRow | None:
     return _client(connection, clients.c.key_id == key_id)
 
 
-def replace_key(connection: Connection, row: ClientRow, key: bytes, key_id: str) -> bool:
+def replace_key(connection: Connection, row: ClientRow, key: bytes, key_id: str, declared: bytes | None) -> bool:
     """Put another key in place of the one in `row`; False where it was replaced or revoked meanwhile.
+
+    `declared` is the weight that it declared, signed by the new key.
 
     Raises:
         Conflict: somebody holds the new key.
@@ -110,7 +112,7 @@ def replace_key(connection: Connection, row: ClientRow, key: bytes, key_id: str)
                 clients.c.identity_key == row.identity_key,
                 clients.c.revoked_at.is_(None),
             )
-            .values(identity_key=key, key_id=key_id)
+            .values(identity_key=key, key_id=key_id, declared=declared)
         )
     except IntegrityError as error:
         raise Conflict(f"{row.client}'s new key is enrolled already: make another") from error

@@ -24,6 +24,7 @@ LEAVES: list[Leaf] = [
         federation="engines",
         client="client-00",
         rotation=SignedKeyChange.make("engines", "client-00", OLD, NEW),
+        declared=None,
     ),
     entries.StateChanged(federation="engines", state="paused", reason="new sensors"),
     entries.ComplaintFiled(federation="engines", complaint=samples.signed_complaint()),

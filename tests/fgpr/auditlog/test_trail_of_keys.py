@@ -9,7 +9,9 @@ from fgpr import merkle, signatures
 from fgpr.auditlog.entries import Enrolled, KeyReplaced, Leaf, Revoked, RoundPlanned, StateChanged
 from fgpr.auditlog.trail import Trail, verify_trail
 from fgpr.errors import VerificationError
+from fgpr.message import Signed
 from fgpr.rotation import SignedKeyChange
+from fgpr.secagg.declared_weight import DeclaredWeight
 from fgpr.secagg.messages import LogPosition
 from support import samples
 
@@ -31,7 +33,7 @@ def replaced(
     old: Ed25519PrivateKey, new: Ed25519PrivateKey, client: str = "me", federation: str = "engines"
 ) -> KeyReplaced:
     rotation = SignedKeyChange.make(federation, client, old, new)
-    return KeyReplaced(federation="engines", client="me", rotation=rotation)
+    return KeyReplaced(federation="engines", client="me", rotation=rotation, declared=None)
 
 
 def test_the_present_key_follows_from_the_changes() -> None:
@@ -86,3 +88,29 @@ def test_no_round_opens_after_the_end() -> None:
     assert verified([plan]).plans
     with pytest.raises(VerificationError, match="opens in a federation that was closed"):
         verified([state("closed"), plan])
+
+
+def declared(key: Ed25519PrivateKey, weight: int = 7) -> Signed[DeclaredWeight]:
+    return Signed[DeclaredWeight].make(key, DeclaredWeight(federation="engines", client="me", weight=weight))
+
+
+WEIGHED = ENROLLED.model_copy(update={"declared": declared(FIRST)})
+
+
+def test_a_declared_weight_goes_along() -> None:
+    leaf = replaced(FIRST, SECOND).model_copy(update={"declared": declared(SECOND)})
+    assert verified([WEIGHED, leaf]).declared == {("engines", "me"): (declared(FIRST), declared(SECOND))}
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "reason"),
+    [
+        (WEIGHED, None, "another weight under its new key"),
+        (WEIGHED, declared(SECOND, 8), "another weight under its new key"),
+        (ENROLLED, declared(SECOND), "another weight under its new key"),
+        (WEIGHED, declared(FIRST), "fgpr-v1/declared-weight"),
+    ],
+)
+def test_another_weight_does_not(first: Enrolled, then: Signed[DeclaredWeight] | None, reason: str) -> None:
+    with pytest.raises(VerificationError, match=reason):
+        verified([first, replaced(FIRST, SECOND).model_copy(update={"declared": then})])
