@@ -1,11 +1,14 @@
-"""`fgpr-aggregator backup` and `restore`: the database to a file, and back."""
+"""`fgpr-aggregator backup` and `restore`: the database to a file, and back.
+
+The file is an SQLite database of the same schema, whichever database it came from, and may be put back into either.
+"""
 
 import os
 import secrets
 import shutil
-import sqlite3
-import subprocess
-from contextlib import closing
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +17,9 @@ import typer
 from aggregator import main
 from aggregator.command_line import Database, Keys, context_for, settings_for, telling
 from aggregator.service import restoring
+from aggregator.service.context import Context
 from aggregator.settings import Settings
+from aggregator.storage import copying, engine
 from aggregator.storage import migrate as schema
 from fgpr.errors import FgprError, LocalProtocolError
 from fgpr.private_keys import FILE_MODE
@@ -27,19 +32,23 @@ def backup(
     database: Database = None,
     keys: Keys = None,
 ) -> None:
-    """Copy the database, as it is at one moment, while the aggregator serves. Keys are copied by other means."""
-    with telling():
-        settings = settings_for(database, keys)
+    """Copy the database, as it is at one moment, while the aggregator serves. Keys are copied by other means.
+
+    The file is an SQLite database, also where the aggregator's is PostgreSQL.
+    """
+    with telling(), context_for(database, keys) as context:
         if file.exists():
             raise LocalProtocolError(f"{file} is there already: name another file")
-        with context_for(database, keys):
-            pass
         # Made first, for its owner's eyes only: a running round's masked vectors are in it.
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, FILE_MODE))
         try:
-            _copy_out(settings.database, file)
+            with _opened(file) as copied:
+                schema.upgrade(copied)
+                copying.copy(context.database, copied)
+                copied.purge()
         except BaseException:
-            file.unlink()
+            for rest in _files(file):
+                rest.unlink(missing_ok=True)
             raise
         typer.echo(f"{file} holds the database; keep it as secret as the database, and the keys elsewhere")
 
@@ -64,23 +73,43 @@ def restore(
         settings = settings_for(database, keys)
         if file is None:
             _begin(settings, lose_entries=lose_entries)
-        else:
-            target = _path_of(settings.database)
-            draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-            try:
-                shutil.copyfile(file, draft)
-                draft.chmod(FILE_MODE)
-                _begin(settings.model_copy(update={"database": f"{_SQLITE}{draft}"}), lose_entries=lose_entries)
+        elif settings.database.startswith(_SQLITE):
+            target = Path(settings.database.removeprefix(_SQLITE))
+            with _draft(file, target, settings, lose_entries=lose_entries) as draft:
                 _put_in_place(draft, target)
-            finally:
-                for rest in _files(draft):
-                    rest.unlink(missing_ok=True)
+        else:
+            _copy_in(file, settings, lose_entries=lose_entries)
+        with _context(settings) as context:
+            context.keys.remember(restoring.newest_note(context))
         typer.echo("a new epoch has begun: issue tickets anew, and repeat the revocations since the backup")
 
 
-def _begin(settings: Settings, *, lose_entries: bool) -> None:
-    context = main.create_context(settings)
+def _copy_in(file: Path, settings: Settings, *, lose_entries: bool) -> None:
+    with _context(settings) as context, tempfile.TemporaryDirectory() as folder:
+        schema.check_schema(context.database)
+        with (
+            _draft(file, Path(folder) / "backup", settings, lose_entries=lose_entries) as draft,
+            _opened(draft) as source,
+        ):
+            copying.copy(source, context.database)
+
+
+@contextmanager
+def _draft(file: Path, target: Path, settings: Settings, *, lose_entries: bool) -> Iterator[Path]:
+    """A copy of the backup beside `target`, checked, with its new epoch begun."""
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
+        shutil.copyfile(file, draft)
+        draft.chmod(FILE_MODE)
+        _begin(settings.model_copy(update={"database": f"{_SQLITE}{draft}"}), lose_entries=lose_entries)
+        yield draft
+    finally:
+        for rest in _files(draft):
+            rest.unlink(missing_ok=True)
+
+
+def _begin(settings: Settings, *, lose_entries: bool) -> None:
+    with _context(settings) as context:
         schema.check_schema(context.database)
         try:
             main.check_known(settings, context)
@@ -91,41 +120,26 @@ def _begin(settings: Settings, *, lose_entries: bool) -> None:
                     "and have to enrol anew"
                 ) from error
         restoring.begin_epoch(context)
-        context.keys.remember(restoring.newest_note(context))
         context.database.note_erasure()
         context.database.purge()
+
+
+@contextmanager
+def _context(settings: Settings) -> Iterator[Context]:
+    context = main.create_context(settings)
+    try:
+        yield context
     finally:
         context.database.close()
 
 
-def _copy_out(url: str, file: Path) -> None:
-    if url.startswith(_SQLITE):
-        with closing(sqlite3.connect(_path_of(url))) as connection:
-            connection.execute("VACUUM INTO ?", (str(file),))
-        return
-    program = shutil.which("pg_dump")
-    if program is None:
-        raise LocalProtocolError("pg_dump is not here: run `pg_dump --format=custom --file FILE URL` where it is")
-    libpq = url.replace("postgresql+psycopg://", "postgresql://", 1)
-    # The address may hold a password: it goes by the environment, which other users cannot read.
-    done = subprocess.run(  # noqa: S603 - the program that PATH names, with fixed arguments
-        [program, "--format=custom", "--file", str(file)],
-        env=os.environ | {"PGDATABASE": libpq},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise LocalProtocolError(f"pg_dump failed: {done.stderr.strip().splitlines()[-1:]}")
-
-
-def _path_of(url: str) -> Path:
-    if not url.startswith(_SQLITE):
-        raise LocalProtocolError(
-            "put a PostgreSQL database back with `pg_restore --clean`, then run `fgpr-aggregator restore` without "
-            "a file"
-        )
-    return Path(url.removeprefix(_SQLITE))
+@contextmanager
+def _opened(file: Path) -> Iterator[engine.Database]:
+    database = engine.Database(f"{_SQLITE}{file}")
+    try:
+        yield database
+    finally:
+        database.close()
 
 
 def _put_in_place(draft: Path, target: Path) -> None:

@@ -73,8 +73,14 @@ def serve(
             raise typer.BadParameter("--listen takes HOST:PORT, as in 127.0.0.1:8000")
         settings = settings_for(database, keys, origin, known_checkpoint)
         logs.configure()
+        context = main.create_context(settings)
+        try:
+            served = main.create_app(settings, context)
+        except BaseException:
+            context.database.close()
+            raise
         uvicorn.run(
-            main.create_app(settings, main.create_context(settings)),
+            served,
             host=host,
             port=int(port),
             log_config=None,

@@ -7,54 +7,38 @@ from pathlib import Path
 
 import httpx
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from sqlalchemy import update
 
-from aggregator import backup_commands, logs, main
-from aggregator.cli import app
+from aggregator import logs, main
 from aggregator.deadlines import Deadlines
 from aggregator.service import restoring
 from aggregator.settings import Settings
+from aggregator.storage import copying
+from aggregator.storage.engine import Database
+from aggregator.storage.tables import log_nodes
 from client_agent import enrolment as agent_enrolment
 from client_agent import epoch, identity, membership, published_prior
 from client_agent.api import Api
 from fgpr.errors import Unauthenticated, VerificationError
 from support.aggregator import Aggregator, served, wait_until
+from support.backups import again, restored, run
 from support.party import refusal
 from support.staff import Staff
 
 
 @pytest.fixture
-def aggregator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aggregator]:
+def aggregator(tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aggregator]:
     # The logs of this process belong to other tests too.
     monkeypatch.setattr(logs, "configure", lambda: None)
-    with served(tmp_path, keeps_deadlines=False) as made:
+    with served(tmp_path, keeps_deadlines=False, url=database_url) as made:
         yield made
 
 
-def run(aggregator: Aggregator, *arguments: str) -> Result:
-    options = ["--database", aggregator.settings.database, "--keys", str(aggregator.settings.keys)]
-    return CliRunner().invoke(app, [*arguments, *options])
-
-
-def again(aggregator: Aggregator) -> main.FastAPI:
-    """The application, started anew on what the database is now."""
-    context = main.create_context(aggregator.settings, aggregator.clock)
-    try:
-        return main.create_app(aggregator.settings, context)
-    finally:
-        # It opens again when it is needed; meanwhile the file may be swapped.
-        context.database.close()
-
-
-def restored(aggregator: Aggregator, file: Path, *options: str) -> Result:
-    """Put the backup in place; the running server goes on with the new file, as one that was started anew."""
-    aggregator.context.database.close()
-    result = run(aggregator, "restore", str(file), *options)
-    aggregator.context.database.close()
-    if result.exit_code == 0:
-        aggregator.app.state.aggregator = again(aggregator).state.aggregator
-    return result
+def put_back(aggregator: Aggregator, file: Path) -> None:
+    """The backup as it is, and no new epoch."""
+    source = Database(f"sqlite:///{file}")
+    copying.copy(source, aggregator.context.database)
+    source.close()
 
 
 def test_what_was_signed_or_issued_before_is_worth_nothing(aggregator: Aggregator, tmp_path: Path) -> None:
@@ -147,22 +131,18 @@ def test_a_log_that_lost_entries_is_not_served(aggregator: Aggregator, tmp_path:
     wait_until(lambda: aggregator.context.keys.remembered() == restoring.newest_note(aggregator.context))
     deadlines.stop()
     again(aggregator)
-    # Put back by hand, without a word.
-    aggregator.context.database.close()
-    for ending in ("-wal", "-shm"):
-        aggregator.path.with_name(aggregator.path.name + ending).unlink(missing_ok=True)
-    kept = aggregator.path.read_bytes()
-    aggregator.path.write_bytes(file.read_bytes())
-    with pytest.raises(VerificationError, match=r"has 3 leaves, and a checkpoint of 4 is known \(beside the keys\)"):
-        again(aggregator)
-    assert "this is an older backup" in run(aggregator, "serve", "--listen", "127.0.0.1:0").stderr
     # Nor with `restore`, unless the loss is accepted.
-    aggregator.path.write_bytes(kept)
+    kept = aggregator.dump()
     refused = restored(aggregator, file)
     assert refused.exit_code == 1
     assert "--lose-entries" in refused.stderr
-    assert aggregator.path.read_bytes() == kept
+    assert aggregator.dump() == kept
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+    # Put back by hand, without a word.
+    put_back(aggregator, file)
+    with pytest.raises(VerificationError, match=r"has 3 leaves, and a checkpoint of 4 is known \(beside the keys\)"):
+        again(aggregator)
+    assert "this is an older backup" in run(aggregator, "serve", "--listen", "127.0.0.1:0").stderr
     assert restored(aggregator, file, "--lose-entries").exit_code == 0
     again(aggregator)
     assert len(aggregator.leaves()) == 3
@@ -179,7 +159,7 @@ def test_a_checkpoint_that_somebody_kept(aggregator: Aggregator, tmp_path: Path)
 
     started(note)
     with aggregator.context.database.write() as connection:
-        connection.exec_driver_sql("UPDATE log_nodes SET hash = zeroblob(32)")
+        connection.execute(update(log_nodes).values(hash=bytes(32)))
     with pytest.raises(VerificationError, match="are not those of the checkpoint"):
         started(note)
     note.write_text("no note")
@@ -190,23 +170,15 @@ def test_a_checkpoint_that_somebody_kept(aggregator: Aggregator, tmp_path: Path)
 
 
 def test_what_is_no_backup(aggregator: Aggregator, tmp_path: Path) -> None:
-    aggregator.context.database.close()
-    before = aggregator.path.read_bytes()
+    aggregator.enrol(1)
+    before = aggregator.dump()
     (tmp_path / "rubbish").write_bytes(b"rubbish" * 1000)
     with sqlite3.connect(tmp_path / "empty") as connection:
         connection.execute("CREATE TABLE x (y)")
     for name in ("rubbish", "empty", "missing"):
         assert restored(aggregator, tmp_path / name).exit_code == 1
-    assert aggregator.path.read_bytes() == before
+    assert aggregator.dump() == before
     # A database that was put back by other means: only the epoch is new.
     old = restoring.epoch(aggregator.context)
     assert run(aggregator, "restore").exit_code == 0
     assert restoring.epoch(aggregator.context) != old
-
-
-def test_postgresql_says_how(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backup_commands.shutil, "which", lambda _: None)
-    with pytest.raises(Exception, match="pg_dump --format=custom"):
-        backup_commands._copy_out("postgresql+psycopg://db/x", tmp_path / "x")
-    with pytest.raises(Exception, match="pg_restore --clean"):
-        backup_commands._path_of("postgresql+psycopg://db/x")

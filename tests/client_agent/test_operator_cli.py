@@ -17,8 +17,8 @@ from support.client import NAME
 
 
 @pytest.fixture
-def aggregator(tmp_path: Path) -> Iterator[Aggregator]:
-    with served(tmp_path, keeps_deadlines=False) as made:
+def aggregator(tmp_path: Path, database_url: str) -> Iterator[Aggregator]:
+    with served(tmp_path, keeps_deadlines=False, url=database_url) as made:
         yield made
 
 

@@ -9,8 +9,8 @@ from aggregator.storage import migrate
 from support.aggregator import served
 
 
-def test_a_used_database_goes_back_and_forth(tmp_path: Path) -> None:
-    with served(tmp_path, keeps_deadlines=False) as aggregator:
+def test_a_used_database_goes_back_and_forth(tmp_path: Path, database_url: str) -> None:
+    with served(tmp_path, keeps_deadlines=False, url=database_url) as aggregator:
         aggregator.enrol(4)
         aggregator.advance()
         staff.invite(aggregator.context, "olga", "operator")

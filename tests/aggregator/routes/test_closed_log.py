@@ -28,9 +28,9 @@ READS = (
 
 
 @pytest.fixture
-def closed(tmp_path: Path) -> Iterator[Aggregator]:
+def closed(tmp_path: Path, database_url: str) -> Iterator[Aggregator]:
     federation = settings_of().model_copy(update={"public_log": False})
-    with served(tmp_path, federation, keeps_deadlines=False) as made:
+    with served(tmp_path, federation, keeps_deadlines=False, url=database_url) as made:
         yield made
 
 

@@ -75,9 +75,9 @@ class Scene:
         return transport.answers[-1][0]
 
 
-@pytest.fixture(scope="module")
-def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    with served(tmp_path_factory.mktemp("roles"), keeps_deadlines=False) as made:
+@pytest.fixture
+def scene(tmp_path: Path, database_url: str) -> Iterator[Scene]:
+    with served(tmp_path, keeps_deadlines=False, url=database_url) as made:
         yield prepare(made)
 
 
