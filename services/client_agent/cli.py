@@ -16,6 +16,7 @@ from client_agent import (
     enrolment,
     identity,
     intake,
+    key_command,
     membership,
     predict,
     privacy_command,
@@ -42,6 +43,7 @@ app = typer.Typer(
 prior_app = typer.Typer(help="The prior that the federation has learned.", no_args_is_help=True)
 app.add_typer(prior_app, name="prior")
 app.command("privacy")(privacy_command.show)
+app.command("rotate-key")(key_command.rotate)
 
 Data = Annotated[Path, typer.Option("--data", help="Your rows: CSV with a header row, or C-MAPSS text; .gz too.")]
 Unit = Annotated[int | None, typer.Option("--unit", help="Take the rows of this unit only.")]
@@ -197,19 +199,6 @@ def predict_rows(
             typer.echo(text, nl=False)
         else:
             out.write_text(text, encoding="utf-8")
-
-
-@app.command("rotate-key")
-def rotate_key(home: Home = DEFAULT_HOME) -> None:
-    """Replace this client's identity key, signed by the old one.
-
-    Stop the agent first. If this is interrupted, run it again: it goes on where it was. The old key is worth nothing
-    afterwards; in a round that runs meanwhile this client finishes only what it had sent before. Where a key may have
-    been stolen, have the client revoked instead.
-    """
-    with telling():
-        key = enrolment.rotate_key(home)
-        say(f"the key is replaced; key id {signatures.key_id(signatures.public_bytes(key))}")
 
 
 @app.command()
