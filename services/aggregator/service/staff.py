@@ -48,7 +48,10 @@ def enrol(context: Context, caller: Caller, request: StaffEnrolment) -> StaffRec
         Unauthenticated: no such ticket, or it has expired.
         Conflict: another key took it up, or the name or key is enrolled already.
         Forbidden: the holder was revoked since.
+        CryptographicError: the key is one by which anybody could sign.
     """
+    # HTTP signatures are verified by the equation alone, which holds for such a key whatever was sent.
+    signatures.check_key(caller.public_key)
     with context.database.write() as connection:
         ticket = staff.read_ticket(connection, secret_hash(request.secret))
         if ticket is None or ticket.name != request.name:

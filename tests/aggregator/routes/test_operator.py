@@ -6,12 +6,23 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from aggregator.service import staff
+from aggregator.service.caller import Caller
 from aggregator.service.inspection import verify_database
 from fgpr import signatures
 from fgpr.auditlog.entries import StateChanged
-from fgpr.errors import Conflict, EncodingError, Forbidden, QuotaExceeded, Unauthenticated, UnknownResource
+from fgpr.errors import (
+    Conflict,
+    CryptographicError,
+    EncodingError,
+    Forbidden,
+    QuotaExceeded,
+    Unauthenticated,
+    UnknownResource,
+    VerificationError,
+)
 from fgpr.operator_rest import FederationLine, FederationRequest, IssuedTicket, OpenedRound, RoundDetails
 from fgpr.rest import RoundList
+from fgpr.rotation import RotationRequest
 from fgpr.secagg.stages import Stage
 from fgpr.staff import StaffReceipt, StaffTicket
 from fgpr.ticket import Ticket
@@ -236,4 +247,20 @@ def test_a_replayed_request_of_an_operator(aggregator: Aggregator, olga: Staff) 
     olga.issue("bench-1")
     before = aggregator.dump()
     assert olga.transport.again(olga.transport.requests[-1]).status_code == 401
+    assert aggregator.dump() == before
+
+
+def test_a_key_by_which_anybody_could_sign_is_no_operator_s(aggregator: Aggregator, olga: Staff) -> None:
+    aude, neutral = Staff(aggregator, "aude", "operator"), b"\x01" + bytes(31)
+    caller = Caller(signatures.key_id(neutral), neutral, "x" * 24, aggregator.clock())
+    before = aggregator.dump()
+    with pytest.raises(CryptographicError, match="prime order"):
+        staff.enrol(aggregator.context, caller, aude.enrolment())
+    # Nor does a key give way to one: nothing that it signs holds inside a body.
+    good = RotationRequest.decode(olga.rotation(aude.key))
+    change = good.signed.change.model_copy(update={"new_key": neutral})
+    by_old = signatures.sign(olga.key, change.label, change.encode())
+    weak = good.signed.model_copy(update={"change": change, "by_old": by_old, "by_new": neutral + bytes(32)})
+    with pytest.raises(VerificationError):
+        olga.send_rotation(good.model_copy(update={"signed": weak}).encode())
     assert aggregator.dump() == before
