@@ -5,10 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue
 
 from fgpr.message import Count, Message, Name, PublicKey, Timestamp
+from fgpr.rest import State
 from fgpr.ticket import Role
-
-State = Literal["open", "paused", "closed"]
-"""Of a federation: rounds open; none opens until it is resumed; none opens any more, and nobody enrols."""
 
 Reason = Annotated[str, Field(min_length=1, max_length=500)]
 

@@ -33,6 +33,7 @@ from fgpr.rest import (
     PriorView,
     Receipt,
     RoundView,
+    State,
 )
 from fgpr.secagg.messages import Complaint, Contribution, Opening, Plan
 from fgpr.secagg.stages import Stage
@@ -67,6 +68,7 @@ class InMemory:
         refuse: an error for a path that contains the key.
         change: what is made of the answer for such a path.
         enrolled: what parties enrolled with.
+        state: whether rounds open.
         leaves_hidden: as many of the newest leaves are kept from this client.
     """
 
@@ -79,6 +81,7 @@ class InMemory:
         self.refuse: dict[str, Exception] = {}
         self.change: dict[str, Callable[[Any], Message]] = {}
         self.leaves_hidden = 0
+        self.state: State = "open"
         self.enrolled: dict[str, EnrolmentRequest] = {}
 
     def get(self, path: str, params: Params = None) -> bytes:
@@ -210,7 +213,8 @@ class InMemory:
             federation=NAME,
             round=number,
             stage=None if now is None else now.stage,
-            state=f"{number}.{now.stage if now else ''}.{len(aborted)}",
+            state=f"{number}.{now.stage if now else ''}.{len(aborted)}.{self.state}",
+            federation_state=self.state,
             plan=None if now is None else now.plan,
             cohort=None if now is None else now.cohort,
             reason=None,

@@ -71,6 +71,7 @@ def _view(context: Context, connection: Connection, federation: str) -> RoundVie
         round=0 if last is None else last.number,
         stage=None if last is None else last.stage,
         state=_state(connection, federation),
+        federation_state=federations.read_state(connection, federation),
         plan=None if last is None else last.plan,
         cohort=None if last is None else last.cohort,
         reason=None if last is None else last.reason,
@@ -84,4 +85,5 @@ def _view(context: Context, connection: Connection, federation: str) -> RoundVie
 
 def _state(connection: Connection, federation: str) -> str:
     number, stage, unsettled = rounds.read_position(connection, federation)
-    return ".".join(map(str, [number, stage or "none", *unsettled]))
+    present = federations.read_state(connection, federation)
+    return ".".join(map(str, [number, stage or "none", *unsettled, *([] if present == "open" else [present])]))

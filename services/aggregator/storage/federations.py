@@ -7,12 +7,13 @@ from functools import lru_cache
 from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from aggregator.storage.announcements import announce
 from aggregator.storage.tables import federations, priors, rosters
 from fgpr.errors import Conflict, UnknownResource
 from fgpr.federated.federation import Federation
 from fgpr.federated.publication import PriorRecord
 from fgpr.message import Signed
-from fgpr.operator_rest import State
+from fgpr.rest import State
 from fgpr.secagg.roster import Roster
 
 # Every contribution and opening is checked against its roster. Documents never change.
@@ -90,9 +91,16 @@ def log_is_public(connection: Connection) -> bool:
     )
 
 
+def read_state(connection: Connection, name: str) -> State:
+    """Whether rounds open in a federation that is there."""
+    state: State = connection.execute(select(federations.c.state).where(federations.c.name == name)).scalar_one()
+    return state
+
+
 def set_state(connection: Connection, name: str, state: State) -> None:
     """Pause, resume or close a federation."""
     connection.execute(update(federations).where(federations.c.name == name).values(state=state))
+    announce(connection, name)
 
 
 def release(connection: Connection, name: str, prior_version: int) -> None:
