@@ -266,5 +266,21 @@ def test_operators_replace_theirs(aggregator: Aggregator) -> None:
     with_key["opening_key"] = party.first_key.to_json()
     with pytest.raises(EncodingError, match="no opening key"):
         person.send_rotation(RotationRequest.from_json(with_key).encode())
+    with_key |= {"opening_key": None, "declared": party.declared(9).to_json()}
+    with pytest.raises(EncodingError, match="declares no weight"):
+        person.send_rotation(RotationRequest.from_json(with_key).encode())
     with pytest.raises(Forbidden, match="its own key only"):
         person.api.put("/v1/operator/staff/aude/key", body)
+
+
+def test_how_often_an_operator_in_a_day(aggregator: Aggregator) -> None:
+    person = Staff(aggregator, "olga", "operator")
+    person.enrol()
+    for _ in range(10):
+        key = new_key()
+        person.send_rotation(person.rotation(key))
+        person.sign_with(key)
+    with pytest.raises(QuotaExceeded, match="10 times within a day"):
+        person.send_rotation(person.rotation(new_key()))
+    aggregator.clock.forward(86_400)
+    person.send_rotation(person.rotation(new_key()))
