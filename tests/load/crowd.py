@@ -12,7 +12,7 @@ from datetime import timedelta
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from aggregator.service import audit, enrolment, rounds, schedule
+from aggregator.service import audit, enrolment, restoring, round_views, rounds, schedule
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
 from aggregator.storage import federations
@@ -54,6 +54,7 @@ class PreparedRound:
         average: what the published prior must be, [L].
         log_size: leaves of the audit log while contributions come in.
         log_start: from which leaf on members read it.
+        epoch: of the database.
     """
 
     plan: Plan
@@ -63,6 +64,7 @@ class PreparedRound:
     average: np.ndarray = field(repr=False)
     log_size: int
     log_start: int
+    epoch: str
 
 
 class Crowd:
@@ -123,7 +125,7 @@ class Crowd:
             floors=Floors(),
         )
         uploads, headers, sums = self._contribute(checked, prior)
-        state = rounds.state(context, NAME)
+        state = round_views.state(context, NAME)
         return PreparedRound(
             plan=plan,
             waiting=(state, state.replace("contributing", "opening")),
@@ -132,6 +134,7 @@ class Crowd:
             average=prior.vector() + STEP,
             log_size=position.size,
             log_start=roster.checkpoint.size,
+            epoch=restoring.epoch(context),
         )
 
     def _contribute(

@@ -65,7 +65,9 @@ class Load:
         self._arrivals = in_chunks(prepared.plan.invited, arrivals)
         self._thinking = thinking
         self._origin = urlsplit(origin)
-        self._writers = {name: Writer(origin, crowd.clients[name].identity_key) for name in prepared.plan.invited}
+        self._writers = {
+            name: Writer(origin, crowd.clients[name].identity_key, prepared.epoch) for name in prepared.plan.invited
+        }
         self.seen = Seen()
 
     def run(self) -> Seen:

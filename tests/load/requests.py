@@ -40,12 +40,13 @@ class Writer:
     Args:
         origin: the public address of the aggregator, which signatures cover.
         key: its identity key.
+        epoch: of the aggregator's database, with which nonces begin.
     """
 
-    def __init__(self, origin: str, key: Ed25519PrivateKey) -> None:
+    def __init__(self, origin: str, key: Ed25519PrivateKey, epoch: str = "") -> None:
         self._host = urlsplit(origin).netloc
         # It only signs. Another transport would load the certificates of the world for each client.
-        self._api = Api(origin, NAME, key, transport=httpx.HTTPTransport(verify=False))
+        self._api = Api(origin, NAME, key, epoch=epoch, transport=httpx.HTTPTransport(verify=False))
 
     def write(self, request: Request) -> bytes:
         """The bytes of a request; signed now, so that they are good for two minutes."""

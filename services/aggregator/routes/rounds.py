@@ -2,7 +2,6 @@
 
 import time
 from contextlib import suppress
-from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -21,7 +20,7 @@ from aggregator.routes.wiring import (
     answer,
     next_page,
 )
-from aggregator.service import complaints, rounds, schedule
+from aggregator.service import complaints, round_views, rounds, schedule
 from aggregator.service.context import Context
 from fgpr.errors import Conflict, FgprError, TooLate, UnknownResource
 from fgpr.message import Signed
@@ -49,14 +48,13 @@ async def current(
     wait: Annotated[int, Query(ge=0, le=LONGEST_WAIT)] = 0,
 ) -> Response:
     """Where the federation stands; with `seen` and `wait`, not before that has changed or the time is over."""
-    show = partial(run_in_threadpool, rounds.show, found.context, caller, federation)
     end = time.monotonic() + wait
-    shown = await show()
+    shown = await run_in_threadpool(round_views.show, found.context, caller, federation)
     if seen == shown.state and wait:
         with found.place_to_wait() as may_wait:
             while may_wait and seen == shown.state and (left := end - time.monotonic()) > 0:
                 await found.lookout.changed(federation, seen, left)
-                shown = await show()
+                shown = await run_in_threadpool(round_views.show, found.context, caller, federation)
     return answer(shown.body, headers={"Retry-After": str(POLL_SECONDS)} if seen == shown.state else None)
 
 
@@ -66,10 +64,10 @@ def listing(
     caller: SignedBy,
     federation: Name,
     before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
-    limit: Annotated[int, Query(ge=1, le=rounds.MOST_ROUNDS)] = 50,
+    limit: Annotated[int, Query(ge=1, le=round_views.MOST_ROUNDS)] = 50,
 ) -> Response:
     """Rounds, newest first."""
-    page = rounds.listing(found.context, caller, federation, before, limit)
+    page = round_views.listing(found.context, caller, federation, before, limit)
     path = f"/v1/federations/{federation}/rounds"
     following = None if page.next is None else next_page(found, path, before=page.next, limit=limit)
     return answer(page, headers=following)

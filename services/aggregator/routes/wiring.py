@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from fastapi import Depends, HTTPException, Path, Query, Request, Response
 
-from aggregator.auth import raw_body, signed
+from aggregator.auth import raw_body, signed, signed_if_at_all
 from aggregator.known_keys import KnownKeys
 from aggregator.metrics import Metrics
 from aggregator.service import admission
@@ -26,7 +26,7 @@ from fgpr.message import Message
 
 @dataclass(frozen=True)
 class Wiring:
-    """One running application: its settings and its context."""
+    """One running application: its settings, its context, and the epoch of its database."""
 
     settings: Settings
     context: Context
@@ -34,6 +34,7 @@ class Wiring:
     metrics: Metrics = field(repr=False)
     readiness: ReadinessCheck = field(repr=False)
     identities: TokenBuckets = field(repr=False)
+    epoch: str
     lookout: Lookout = field(repr=False)
     keys: KnownKeys = field(default_factory=KnownKeys, repr=False)
 
@@ -42,7 +43,7 @@ class Wiring:
         return self.context.clock()
 
     def find_key(self, key_id: str, /) -> bytes | None:
-        """The public key of that id, of a client enrolled at any time."""
+        """The public key of that id, of whoever enrolled at any time."""
         key = admission.find_key(self.context, key_id)
         if key is not None:
             self.keys.add(key_id, key)
@@ -104,6 +105,7 @@ async def json_body(request: Request, body: Annotated[bytes, Depends(raw_body)])
 ContextDependency = Annotated[Context, Depends(context_of)]
 WiringDependency = Annotated[Wiring, Depends(wiring)]
 SignedBy = Annotated[Caller, Depends(signed)]
+MaybeSignedBy = Annotated[Caller | None, Depends(signed_if_at_all)]
 Body = Annotated[bytes, Depends(json_body)]
 Name = Annotated[str, Path(pattern="^[a-z0-9-]{1,64}$", examples=["turbofan"])]
 Number = Annotated[int, Path(ge=0, le=2**31 - 1, examples=[3])]

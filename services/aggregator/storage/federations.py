@@ -7,11 +7,13 @@ from functools import lru_cache
 from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from aggregator.storage.announcements import announce
 from aggregator.storage.tables import federations, priors, rosters
 from fgpr.errors import Conflict, UnknownResource
 from fgpr.federated.federation import Federation
 from fgpr.federated.publication import PriorRecord
 from fgpr.message import Signed
+from fgpr.rest import State
 from fgpr.secagg.roster import Roster
 
 # Every contribution and opening is checked against its roster. Documents never change.
@@ -22,6 +24,8 @@ _prior = lru_cache(maxsize=64)(Signed[PriorRecord].decode)
 # Written down once, as in storage.rounds.
 _FEDERATION = select(federations).where(federations.c.name == bindparam("federation"))
 _LOCKED = _FEDERATION.with_for_update()
+_ALL_SETTINGS = select(federations.c.settings)
+_STATE = select(federations.c.state).where(federations.c.name == bindparam("federation"))
 _ROSTERS = select(rosters.c.document).where(rosters.c.federation == bindparam("federation"))
 _ROSTER = _ROSTERS.where(rosters.c.version == bindparam("number"))
 _NEWEST_ROSTER = _ROSTERS.order_by(rosters.c.version.desc()).limit(1)
@@ -39,12 +43,16 @@ class FederationRow:
         roster_key: public half of its roster key, 32 bytes.
         roster_stale: whether membership changed since the last roster was signed.
         roster_offline: whether the roster key is held elsewhere.
+        state: "open", "paused" or "closed".
+        released: the carried prior version whose next plan may have another roster; None where there is none.
     """
 
     settings: Federation
     roster_key: bytes
     roster_stale: bool
     roster_offline: bool
+    state: State = "open"
+    released: int | None = None
 
 
 def create(
@@ -78,12 +86,36 @@ def read(connection: Connection, name: str, *, lock: bool = False) -> Federation
     row = connection.execute(_LOCKED if lock else _FEDERATION, {"federation": name}).one_or_none()
     if row is None:
         raise UnknownResource(f"there is no federation {name!r} here")
-    return FederationRow(_settings(row.settings), row.roster_key, row.roster_stale, row.roster_offline)
+    return FederationRow(
+        _settings(row.settings), row.roster_key, row.roster_stale, row.roster_offline, row.state, row.released
+    )
 
 
 def names(connection: Connection) -> list[str]:
     """Every federation's name, in order."""
     return list(connection.execute(select(federations.c.name).order_by(federations.c.name)).scalars())
+
+
+def log_is_public(connection: Connection) -> bool:
+    """Whether every federation lets anybody read the log that they share."""
+    return all(_settings(settings).public_log for settings in connection.execute(_ALL_SETTINGS).scalars())
+
+
+def read_state(connection: Connection, name: str) -> State:
+    """Whether rounds open in a federation that is there."""
+    state: State = connection.execute(_STATE, {"federation": name}).scalar_one()
+    return state
+
+
+def set_state(connection: Connection, name: str, state: State) -> None:
+    """Pause, resume or close a federation."""
+    connection.execute(update(federations).where(federations.c.name == name).values(state=state))
+    announce(connection, name)
+
+
+def release(connection: Connection, name: str, prior_version: int) -> None:
+    """Let the next plan of this carried prior have another roster."""
+    connection.execute(update(federations).where(federations.c.name == name).values(released=prior_version))
 
 
 def mark_roster(connection: Connection, name: str, *, stale: bool) -> None:

@@ -275,7 +275,7 @@ _UNSETTLED, _POSITION = _statements_of_rounds()
 _ROUND = select(rounds).where(rounds.c.federation == bindparam("name"), rounds.c.number == bindparam("number"))
 _LAST = select(rounds).where(rounds.c.federation == bindparam("name")).order_by(rounds.c.number.desc()).limit(1)
 _ADD_CONTRIBUTION = insert(contributions)
-_CONTRIBUTIONS = (
+_CONTRIBUTIONS: Select[Any] = (
     select(
         contributions.c.client,
         contributions.c.body_digest,
@@ -286,7 +286,7 @@ _CONTRIBUTIONS = (
     .where(contributions.c.federation == bindparam("name"), contributions.c.round == bindparam("number"))
     .order_by(contributions.c.client)
 )
-_CONTRIBUTION = _CONTRIBUTIONS.where(contributions.c.client == bindparam("client_id"))
+_CONTRIBUTION: Select[Any] = _CONTRIBUTIONS.where(contributions.c.client == bindparam("client_id"))
 _CONTRIBUTORS = _CONTRIBUTIONS.with_only_columns(contributions.c.client).order_by(None)
 _ADD_OPENING = insert(openings)
 _OPENERS = select(openings.c.client).where(
