@@ -214,15 +214,17 @@ async def signed(request: Request, body: Annotated[bytes, Depends(raw_body)]) ->
     return caller
 
 
-async def signed_if_at_all(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> Caller | None:
+async def signed_if_at_all(request: Request) -> Caller | None:
     """The caller of a route that may be open to anybody; None where the request carries no signature.
+
+    The body of an unsigned request is not read: one that never ends would hold the connection for nothing.
 
     Raises:
         Unauthenticated: it carries one, and that does not hold.
     """
     if "signature-input" not in request.headers and "signature" not in request.headers:
         return None
-    return await signed(request, body)
+    return await signed(request, await raw_body(request))
 
 
 def signed_with(request: Request, body: bytes, find_key: Callable[[str], bytes | None]) -> Caller:
