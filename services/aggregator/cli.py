@@ -12,7 +12,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from aggregator import logs, main, roster_commands, serving
+from aggregator import doctor, logs, main, roster_commands, serving
 from aggregator.command_line import (
     Database,
     Json,
@@ -38,6 +38,7 @@ app = typer.Typer(
 )
 federation_app = typer.Typer(help="Create federations.", no_args_is_help=True)
 round_app = typer.Typer(help="Open rounds by hand, and look at them.", no_args_is_help=True)
+app.command()(doctor.doctor)
 app.add_typer(federation_app, name="federation")
 app.add_typer(round_app, name="round")
 app.add_typer(roster_commands.app, name="roster")
