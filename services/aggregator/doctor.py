@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from aggregator import kept_files
@@ -100,5 +101,5 @@ def _print(lines: Sequence[dict[str, Any]]) -> None:
             told.append(f"What to do: {line['remedy']}.")
         if line["holds"] is None:
             told.append("needs an agent's home: --journal")
-        table.add_row(str(line["invariant"]), str(line["words"]), state, "\n".join(told))
+        table.add_row(str(line["invariant"]), str(line["words"]), state, escape("\n".join(told)))
     Console().print(table)
