@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import text
 
 from aggregator.service import checking, enrolment
@@ -15,7 +16,8 @@ from fgpr.auditlog import checkpoint
 from fgpr.auditlog.checkpoint import Checkpoint
 from fgpr.journal import Answer, SeenPlan
 from fgpr.message import Signed
-from fgpr.secagg.messages import Cohort
+from fgpr.secagg.messages import Cohort, Plan
+from fgpr.secagg.roster import Roster
 from support.aggregator import Aggregator, served
 from support.client import NAME, CohortOpened, ContributionWritten, PlanChecked
 from support.party import Party
@@ -83,15 +85,20 @@ class Forged:
 
 def journal_of(aggregator: Aggregator, party: Party, **changes: Any) -> Journal:
     """The journal of a party that keeps it in memory."""
+    keys = aggregator.context.keys
+    return as_kept(party, keys.service(), keys.roster(NAME), **changes)
+
+
+def as_kept(party: Party, service: Ed25519PrivateKey, roster_key: Ed25519PrivateKey, **changes: Any) -> Journal:
+    """The journal of a party, whose documents are signed again, to the same bytes."""
     written = party.client.journal
     plans: dict[int, SeenPlan] = {}
     openings: dict[int, Answer] = {}
     for record in written:
         if isinstance(record, PlanChecked):
-            roster = party.roster(record.plan.roster_version)
-            plans[record.plan.round] = SeenPlan(plan=aggregator.round(record.plan.round).plan, roster=roster)
+            plan = Signed[Plan].make(service, record.plan)
+            plans[record.plan.round] = SeenPlan(plan=plan, roster=Signed[Roster].make(roster_key, record.roster))
         if isinstance(record, CohortOpened):
-            service = aggregator.context.keys.service()
             cohort = Signed[Cohort].make(service, record.cohort)
             openings[record.round] = Answer(cohort=cohort, body=record.body)
     values: dict[str, Any] = {
