@@ -10,7 +10,6 @@ import os
 import pickle
 import signal
 import struct
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -133,11 +132,13 @@ def _live(settings: Settings, prepare: Callable[[], None], read: int, write: int
     try:
         prepare()
         quiet()
+        # It starts with the first request, so that whoever traces it sees that, too.
+        first = receive(read)
         clock = Clock()
         context = main.create_context(settings, clock)
-        _Aggregator(settings, context, clock).serve(read, write)
-    except BaseException as error:
-        sys.__stderr__ and print(f"aggregator process: {error!r}", file=sys.__stderr__)
+        _Aggregator(settings, context, clock).serve(first, read, write)
+    except EOFError:
+        pass
     finally:
         os._exit(0)
 
@@ -161,12 +162,9 @@ class _Aggregator:
         self._transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
         self._loop = asyncio.new_event_loop()
 
-    def serve(self, read: int, write: int) -> None:
+    def serve(self, request: tuple[datetime, str, tuple[Any, ...]], read: int, write: int) -> None:
         while True:
-            try:
-                now, command, arguments = receive(read)
-            except EOFError:
-                return
+            now, command, arguments = request
             self._clock.now = now
             try:
                 answer = getattr(self, f"do_{command}")(*arguments)
@@ -175,6 +173,7 @@ class _Aggregator:
             send(write, answer)
             if command == "stop":
                 return
+            request = receive(read)
 
     def do_http(self, method: str, url: str, headers: list[tuple[bytes, bytes]], content: bytes) -> Any:
         return self._loop.run_until_complete(
@@ -193,6 +192,9 @@ class _Aggregator:
 
     def do_revoke(self, name: str) -> None:
         enrolment.revoke(self._context, NAME, name)
+
+    def do_nothing(self) -> None:
+        return
 
     def do_arm(self, at: int) -> None:
         self._tripwire.arm(at)

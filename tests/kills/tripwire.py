@@ -8,6 +8,8 @@ from typing import Any
 from sqlalchemy import Engine, event
 
 WIDTH = 60
+WRITES = ("INSERT", "UPDATE", "DELETE")
+WRITING = "COMMIT of a change"
 
 
 class Tripwire:
@@ -19,7 +21,7 @@ class Tripwire:
 
     def __init__(self, engine: Engine) -> None:
         self.seen: list[str] = []
-        self._armed, self._at = False, 0
+        self._armed, self._at, self._writes = False, 0, False
         event.listen(engine, "before_cursor_execute", self._statement)
         event.listen(engine, "connect", self._connected)
         self._commit = engine.dialect.do_commit
@@ -37,12 +39,14 @@ class Tripwire:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def _statement(self, _connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        self._writes = self._writes or statement.startswith(WRITES)
         self._hit(" ".join(statement.split())[:WIDTH])
 
     def _committing(self, connection: Any) -> None:
-        self._hit("before COMMIT")
+        what, self._writes = WRITING if self._writes else "COMMIT", False
+        self._hit(f"before {what}")
         self._commit(connection)
-        self._hit("after COMMIT")
+        self._hit(f"after {what}")
 
     def _connected(self, connection: Any, _record: Any) -> None:
         # The purge works on a bare connection, past the engine's events.
