@@ -175,7 +175,7 @@ class Crowd:
         return answers
 
 
-def in_chunks(names: Iterable[str], seconds: float) -> dict[str, float]:
+def in_turn(names: Iterable[str], seconds: float) -> dict[str, float]:
     """When each of these begins, in seconds: evenly over a time, in a shuffled order."""
     shuffled = list(names)
     random.Random(len(shuffled)).shuffle(shuffled)
