@@ -1,11 +1,11 @@
 """One round under load: what is in the database before and after, and what the server took."""
 
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from fgpr.secagg.messages import Contribution
 from fgpr.secagg.stages import Stage
 from load.crowd import Crowd, PreparedRound, federation_of
 from load.offered import Load, Seen
-from load.processes import Replica, cpu_seconds, memory_mb
+from load.processes import Replica, cpu_seconds, families, memory_mb
 from support.client import NAME
 from support.databases import migrated_sqlite
 from support.replicas import Snapshot
@@ -37,21 +37,28 @@ class Site:
     prepared: PreparedRound
     snapshot: Snapshot = field(repr=False)
 
-    @property
-    def keys(self) -> Path:
-        """The folder of private keys."""
-        return self.folder / "keys"
+    @contextmanager
+    def installed(self, database: str) -> Iterator[tuple[Context, Path]]:
+        """The rows in a database, a context on it, and a folder with the keys.
 
-    def context(self, database: str) -> Context:
-        """A process of its own on a database."""
-        return main.create_context(Settings(database=database, keys=self.keys))
+        The folder is a copy: beside the keys an aggregator keeps how long its log was, and starts with no shorter one.
+        """
+        with TemporaryDirectory(prefix="fgpr-load-") as folder:
+            keys = Path(folder) / "keys"
+            shutil.copytree(self.folder / "keys", keys)
+            made = main.create_context(Settings(database=database, keys=keys))
+            try:
+                self.snapshot.restore(made.database)
+                yield made, keys
+            finally:
+                made.database.close()
 
 
 @contextmanager
 def site(clients: int) -> Iterator[Site]:
     """Enrol so many clients and prepare their first round."""
-    folder = Path(tempfile.mkdtemp(prefix="fgpr-load-"))
-    try:
+    with TemporaryDirectory(prefix="fgpr-load-") as name:
+        folder = Path(name)
         keys = KeyDirectory(folder / "keys")
         keys.ensure_service()
         context = main.create_context(Settings(database=migrated_sqlite(folder / "site.db"), keys=folder / "keys"))
@@ -63,8 +70,6 @@ def site(clients: int) -> Iterator[Site]:
         snapshot = Snapshot(context.database)
         context.database.close()
         yield Site(folder, crowd, prepared, snapshot)
-    finally:
-        shutil.rmtree(folder)
 
 
 @dataclass(frozen=True)
@@ -110,9 +115,9 @@ def measure(
     clients = len(prepared.plan.invited)
     over = clients / ARRIVALS_A_SECOND if arrivals is None else arrivals
     load = Load(crowd, prepared, origin, ports, arrivals=over, beside=beside)
-    before = cpu_seconds(replica.pid for replica in replicas), cpu_seconds(database_pids)
+    before = cpu_seconds(replica.pid for replica in replicas), cpu_seconds(families(database_pids))
     seen = load.run()
-    after = cpu_seconds(replica.pid for replica in replicas), cpu_seconds(database_pids)
+    after = cpu_seconds(replica.pid for replica in replicas), cpu_seconds(families(database_pids))
     lost, published = verdict(context, prepared, seen)
     return Measured(
         clients=clients,
