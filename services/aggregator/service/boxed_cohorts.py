@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from aggregator.storage.rounds import ContributionRow
+from aggregator.storage.contributions import ContributionRow
 from fgpr import canonical, merkle
 from fgpr.message import Signed
 from fgpr.secagg.messages import Cohort, CohortEntry, Header

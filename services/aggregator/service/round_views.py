@@ -4,7 +4,7 @@ from aggregator.service.admission import authorise
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
 from aggregator.service.shown_views import Shown
-from aggregator.storage import federations, rounds
+from aggregator.storage import contributions, federations, rounds
 from aggregator.storage.engine import Connection
 from aggregator.storage.rounds import Position, RoundRow
 from fgpr.message import timestamp
@@ -68,7 +68,7 @@ def summary(connection: Connection, row: RoundRow) -> RoundSummary:
         stage=row.stage,
         prior_version=plan.prior_version,
         invited=len(plan.invited),
-        contributions=len(rounds.contributors(connection, row.federation, row.number)),
+        contributions=len(contributions.contributors(connection, row.federation, row.number)),
         cohort=None if row.cohort is None else len(row.cohort.message.members),
         openings=rounds.count_openings(connection, row.federation, row.number),
         threshold=plan.threshold,

@@ -3,8 +3,9 @@ from datetime import timedelta
 
 import pytest
 
-from aggregator.storage import rounds
-from aggregator.storage.rounds import ContributionRow, Position
+from aggregator.storage import contributions, rounds
+from aggregator.storage.contributions import ContributionRow
+from aggregator.storage.rounds import Position
 from fgpr.errors import Unavailable, UnknownResource
 from fgpr.message import Signed, instant
 from fgpr.secagg.messages import Contribution, Opening
@@ -48,15 +49,18 @@ def test_one_contribution_and_one_opening_a_client(aggregator: Aggregator) -> No
         party.contribute()
     parties[0].open()
     with aggregator.context.database.read() as connection:
-        (first, *_) = rounds.read_contributions(connection, NAME, 1)
-        assert rounds.read_contribution(connection, NAME, 1, "client-00") == first
-        assert rounds.read_contribution(connection, NAME, 1, "stranger") is None
-        assert rounds.contributors(connection, NAME, 1) == {party.name for party in parties}
+        (first, *_) = contributions.read_all(connection, NAME, 1)
+        assert contributions.read_body_digest(connection, NAME, 1, "client-00") == first.body_digest
+        assert contributions.read_body_digest(connection, NAME, 1, "stranger") is None
+        assert contributions.read_headers(connection, NAME, 1)["client-00"] == first.header.message
+        assert contributions.read_masked(connection, NAME, 1)["client-00"] == first.masked
+        assert contributions.count(connection, NAME, 1) == 4
+        assert contributions.contributors(connection, NAME, 1) == {party.name for party in parties}
         assert rounds.count_openings(connection, NAME, 1) == 1
     opened = next(one for one in parties[0].client.journal if isinstance(one, CohortOpened))
     before = aggregator.dump()
     with pytest.raises(Unavailable, match="another request"), aggregator.context.database.write() as connection:
-        rounds.add_contribution(connection, NAME, 1, first)
+        contributions.add(connection, NAME, 1, first)
     with pytest.raises(Unavailable, match="another request"), aggregator.context.database.write() as connection:
         rounds.add_opening(connection, Signed[Opening].decode(opened.body))
     assert aggregator.dump() == before
