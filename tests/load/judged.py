@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from benchmarks.report import Line, at_least, at_most
 from load.measured import Measured
-from load.scenes import Scene
+from load.scenes import Pace, Scene
 
 WALL_SECONDS = {60: 2.0, 500: 15.0}
 CONTRIBUTION_MS = {100: 250.0}
@@ -18,8 +18,8 @@ def judge(scene: Scene, measured: Measured) -> list[Line]:
     """What is told of one round. Only the plain ones have targets of time; every one has those of what is kept."""
     name, seen, clients = scene.name, measured.seen, measured.clients
     plain = not scene.slow and scene.kills is None
-    wall = WALL_SECONDS.get(clients) if plain else None
-    p99 = CONTRIBUTION_MS.get(clients) if plain else None
+    wall = WALL_SECONDS.get(clients) if plain and scene.pace is Pace.BURST else None
+    p99 = CONTRIBUTION_MS.get(clients) if plain and scene.pace is Pace.STEADY else None
     lines = [
         at_most(f"{name}: acknowledged contributions lost", measured.lost, "", 0),
         at_least(f"{name}: rounds that ended right", int(measured.published), "", 1),
@@ -42,7 +42,7 @@ def judge(scene: Scene, measured: Measured) -> list[Line]:
             if (endpoint, label) != ("contribution", "p99")
         ]
     if scene.kills is not None:
-        lines.append(at_least(f"{name}: replicas killed so far", scene.kills, "", 1))
+        lines.append(at_least(f"{name}: kills", scene.kills, "", 1))
     return lines
 
 

@@ -25,8 +25,6 @@ from support.client import NAME
 from support.databases import migrated_sqlite
 from support.replicas import Snapshot
 
-ARRIVALS_A_SECOND = 60.0
-
 
 @dataclass
 class Site:
@@ -107,20 +105,22 @@ def measure(
     ports: Sequence[int],
     replicas: Sequence[Replica],
     *,
-    arrivals: float | None = None,
+    arrivals: float,
     beside: Sequence[AbstractAsyncContextManager[None]] = (),
     database_pids: Sequence[int] = (),
 ) -> Measured:
     """Let the clients of an open round come, and look at what is in the database then."""
-    clients = len(prepared.plan.invited)
-    over = clients / ARRIVALS_A_SECOND if arrivals is None else arrivals
-    load = Load(crowd, prepared, origin, ports, arrivals=over, beside=beside)
-    before = cpu_seconds(replica.pid for replica in replicas), cpu_seconds(families(database_pids))
+    load = Load(crowd, prepared, origin, ports, arrivals=arrivals, beside=beside)
+
+    def spent() -> tuple[float, float]:
+        return sum(replica.cpu_seconds() for replica in replicas), cpu_seconds(families(database_pids))
+
+    before = spent()
     seen = load.run()
-    after = cpu_seconds(replica.pid for replica in replicas), cpu_seconds(families(database_pids))
+    after = spent()
     lost, published = verdict(context, prepared, seen)
     return Measured(
-        clients=clients,
+        clients=len(prepared.plan.invited),
         seen=seen,
         lost=lost,
         published=published,

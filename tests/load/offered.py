@@ -16,6 +16,7 @@ from load.visits import AGAIN, FIRST, requests_of
 
 THINKING_SECONDS = 0.1
 RETRY_SECONDS = 0.25
+WARMING = 40
 PATIENCE = 120.0
 PASSING = {429, 502, 503, 504}
 
@@ -105,12 +106,22 @@ class Load:
         async with AsyncExitStack() as beside:
             for one in self._beside:
                 await beside.enter_async_context(one)
+            await self._warm(ready)
             cpu, self._began = time.process_time(), time.monotonic()
             async with asyncio.TaskGroup() as group:
                 for name, delay in self._arrivals.items():
                     group.create_task(self._live(name, self._began + delay, ready[name]))
             self.seen.wall = time.monotonic() - self._began
             self.seen.driver = time.process_time() - cpu
+
+    async def _warm(self, ready: dict[str, Ready]) -> None:
+        """Looks at the round by some clients at once: an aggregator that has just started has no connections yet."""
+        some = list(ready.values())[:WARMING]
+        connections = [Connection(self._ports) for _ in some]
+        for _ in range(2):
+            await asyncio.gather(*(one.exchange(raw["current"][1]) for one, raw in zip(connections, some, strict=True)))
+        for one in connections:
+            one.close()
 
     async def _live(self, name: str, at: float, ready: Ready) -> None:
         seen = self.seen

@@ -30,6 +30,7 @@ class Replica:
     origin: str
     port: int
     process: "subprocess.Popen[bytes] | None" = None
+    spent: float = 0.0
 
     @property
     def log(self) -> Path:
@@ -59,9 +60,14 @@ class Replica:
         assert self.process is not None
         return self.process.pid
 
+    def cpu_seconds(self) -> float:
+        """CPU time of this process and of those in its place that were killed."""
+        return self.spent + cpu_seconds([self.pid])
+
     def kill(self) -> None:
         """kill -9."""
         assert self.process is not None
+        self.spent += cpu_seconds([self.pid])
         self.process.kill()
         self.process.wait()
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,6 +26,26 @@ KILLED_ARRIVALS = 20.0
 """Seconds over which the clients of such a round come, so that each round is hit twice or more."""
 
 
+BURST_SECONDS = 0.25
+STEADY_RATE = 40.0
+
+
+class Pace(StrEnum):
+    """How clients come.
+
+    BURST: all within a quarter of a second, as agents do that wait for a plan and have little to learn. The round takes
+    as long as the aggregator does.
+    STEADY: 40 a second, as those whose training takes different times. Latencies are those of a server that keeps up.
+    """
+
+    BURST = "at once"
+    STEADY = "one by one"
+
+    def seconds(self, clients: int) -> float:
+        """Over which they come."""
+        return BURST_SECONDS if self is Pace.BURST else clients / STEADY_RATE
+
+
 @dataclass(frozen=True)
 class Scene:
     """What a round was played in.
@@ -32,31 +53,41 @@ class Scene:
     Attributes:
         database: sqlite or postgresql.
         clients: of the round.
+        pace: how they came.
         slow: sockets that dripped meanwhile.
         kills: of replicas so far; None where none was to be killed.
     """
 
     database: str
     clients: int
+    pace: Pace = Pace.STEADY
     slow: int = 0
     kills: int | None = None
 
     @property
     def name(self) -> str:
         """As the report calls it."""
-        beside = f", {self.slow} slow sockets" if self.slow else ""
-        killed = "" if self.kills is None else ", replicas killed"
-        return f"{self.database}, {self.clients} clients{beside}{killed}"
+        beside = f", {self.slow} slow" if self.slow else ""
+        killed = "" if self.kills is None else f", {self.kills} replicas killed so far"
+        return f"{self.database}, {self.clients} clients {self.pace.value}{beside}{killed}"
 
 
-def rounds(sizes: Sequence[int], databases: Sequence[str], slow: Sequence[int]) -> Iterator[tuple[Scene, Measured]]:
-    """One round for each size, database and number of slow sockets; each size is prepared once."""
+def rounds(sizes: Sequence[int], databases: Sequence[str], *, slow: Sequence[int]) -> Iterator[tuple[Scene, Measured]]:
+    """Rounds of each size on each database; each size is prepared once.
+
+    Args:
+        sizes: clients of a round.
+        databases: some of `DATABASES`.
+        slow: numbers of slow sockets; with 0, clients come at once and then one by one, else one by one.
+    """
     with _server(databases) as server:
         for clients in sizes:
             with site(clients) as made:
-                for database, count in product(databases, slow):
+                for database, count, pace in product(databases, slow, Pace):
+                    if count and pace is Pace.BURST:
+                        continue
                     with _database(database, server) as url:
-                        yield Scene(database, clients, count), _round(made, url, _pids(url), count)
+                        yield Scene(database, clients, pace, count), _round(made, url, pace, count)
 
 
 def killed(
@@ -91,7 +122,7 @@ def killed(
             yield Scene("postgresql", clients, kills=kills.count), measured
 
 
-def _round(made: Site, url: str, database_pids: Sequence[int], slow: int) -> Measured:
+def _round(made: Site, url: str, pace: Pace, slow: int) -> Measured:
     with made.installed(url) as (context, keys), replicas(keys.parent, url, keys) as (origin, running):
         ports = [running[0].port]
         beside = [slow_sockets(ports[0], slow)] if slow else []
@@ -102,8 +133,9 @@ def _round(made: Site, url: str, database_pids: Sequence[int], slow: int) -> Mea
             origin,
             ports,
             running,
+            arrivals=pace.seconds(len(made.crowd.clients)),
             beside=beside,
-            database_pids=database_pids,
+            database_pids=_pids(url),
         )
 
 
