@@ -1,13 +1,15 @@
 """Kills one replica after another with SIGKILL, and starts it again at once."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from load.processes import Replica
+from load.processes import Replica, listens
 
 EVERY_SECONDS = 10.0
+LOOK_SECONDS = 0.1
 
 
 @dataclass
@@ -28,7 +30,11 @@ async def killing(replicas: Sequence[Replica], kills: Kills, every: float = EVER
             victim.kill()
             victim.start()
             kills.count += 1
-            await asyncio.sleep(every)
+            began = time.monotonic()
+            # One is away at a time, however long it takes to start.
+            while not listens(victim.port):
+                await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(max(0.0, began + every - time.monotonic()))
 
     task = asyncio.create_task(kill())
     try:
