@@ -71,7 +71,7 @@ def prepare(copies: Copies, keys: Path, patch: Callable[[], None]) -> Site:
 
 
 def run(
-    site: Site, copies: Copies, faults: Faults, choose: Choice, jobs: int, most: int | None = None
+    site: Site, copies: Copies, faults: Faults, choose: Choice, jobs: int, among: Callable[[Act], bool] = lambda _: True
 ) -> Iterator[Played]:
     """Play the script; in each act every chosen fault happens once, in a copy.
 
@@ -81,28 +81,34 @@ def run(
         faults: which kinds of fault.
         choose: those to inject.
         jobs: processes at once.
-        most: only in the first so many acts.
+        among: whether faults of an act are looked for at all.
     """
     script = acts()
-    for place, act in enumerate(script[:most]):
-        rest = [later for later in script[place + 1 :] if later.chapter == act.chapter]
-        ((_, found),) = run_all([partial(_copied, site, copies, f"all_{place}", partial(faults.enumerate, act=act))], 1)
-        if isinstance(found, RuntimeError):
-            raise found
-        chosen = choose(place, found)
-        works = [
-            partial(_copied, site, copies, f"fault_{place}_{number}", partial(_inject, faults, fault, act, rest))
-            for number, fault in enumerate(chosen)
-        ]
-        outcomes = [
-            Outcome(act.name, chosen[number], False, (str(made),)) if isinstance(made, RuntimeError) else made
-            for number, made in run_all(works, jobs)
-        ]
-        yield Played(act, found, outcomes)
+    for place, act in enumerate(script):
+        if among(act):
+            yield _played(site, copies, faults, choose, jobs, place)
         site.start()
         act.play(site)
         site.stop()
         site.sent.clear()
+
+
+def _played(site: Site, copies: Copies, faults: Faults, choose: Choice, jobs: int, place: int) -> Played:
+    act, *later = acts()[place:]
+    rest = [one for one in later if one.chapter == act.chapter]
+    ((_, found),) = run_all([partial(_copied, site, copies, f"all_{place}", partial(faults.enumerate, act=act))], 1)
+    if isinstance(found, RuntimeError):
+        raise found
+    chosen = choose(place, found)
+    works = [
+        partial(_copied, site, copies, f"fault_{place}_{number}", partial(_inject, faults, fault, act, rest))
+        for number, fault in enumerate(chosen)
+    ]
+    outcomes = [
+        Outcome(act.name, chosen[number], False, (str(made),)) if isinstance(made, RuntimeError) else made
+        for number, made in run_all(works, jobs)
+    ]
+    return Played(act, found, outcomes)
 
 
 def _copied(site: Site, copies: Copies, name: str, work: Callable[[Site], T]) -> T:
