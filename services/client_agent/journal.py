@@ -34,7 +34,7 @@ from fgpr.secagg.roster import Roster
 KEPT_ROUNDS = 32
 """Newest rounds that are kept whatever their theta."""
 
-COMPLAINT = "complaint.json"
+NUMBERS, COMPLAINT = "numbers.json", "complaint.json"
 
 M = TypeVar("M", bound=Message)
 
@@ -69,6 +69,15 @@ class Numbers(Message):
         )
 
 
+def read_numbers(home: Path) -> Numbers:
+    """The highest numbers that the agent of this home ever saw; its caller holds the home's lock.
+
+    Raises:
+        EncodingError: the file is damaged.
+    """
+    return _read(home / NUMBERS, Numbers) or Numbers()
+
+
 class Journal:
     """The journal in one home; holds the home's lock until it is closed.
 
@@ -80,7 +89,7 @@ class Journal:
 
     def __init__(self, home: Path) -> None:
         keyfile.make_folder(home)
-        self._numbers_path = home / "numbers.json"
+        self._numbers_path = home / NUMBERS
         self._rounds_folder = home / ROUNDS
         with ExitStack() as stack:
             stack.enter_context(lock.held(home / lock.HOME_LOCK))

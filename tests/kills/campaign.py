@@ -1,5 +1,7 @@
 """The campaign: for each act a copy of the database and a fork of the clients, and in each one fault."""
 
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -114,8 +116,10 @@ def _played(site: Site, copies: Copies, faults: Faults, choose: Choice, jobs: in
 def _copied(site: Site, copies: Copies, name: str, work: Callable[[Site], T]) -> T:
     """Do some work on a copy of the database, in this process, which is a fork."""
     quiet()
-    with copied(copies, site.settings.database, name) as url:
-        site.settings = site.settings.model_copy(update={"database": url})
+    with copied(copies, site.settings.database, name) as url, tempfile.TemporaryDirectory() as folder:
+        # The newest checkpoint is kept beside the keys, and in each copy the log goes another way.
+        keys = shutil.copytree(site.settings.keys, Path(folder) / "keys")
+        site.settings = site.settings.model_copy(update={"database": url, "keys": keys})
         site.start()
         try:
             return work(site)

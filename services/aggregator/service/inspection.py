@@ -101,12 +101,13 @@ def _check_documents(connection: Connection, federation: str, trail: Trail, rost
         f"the settings of {federation} are not those that it was created with",
     )
     _require(stored.roster_key == roster_keys[federation], f"the roster key of {federation} was changed")
+    _require(stored.state == trail.states.get(federation, "open"), f"the state of {federation} is not the logged one")
     logged_clients = {
         client: (
             key,
             trail.roles[name, client],
             (name, client) in trail.revoked,
-            _bytes(trail.declared.get((name, client))),
+            _bytes(trail.declared.get((name, client), (None,))[-1]),
         )
         for (name, client), key in trail.enrolled.items()
         if name == federation
