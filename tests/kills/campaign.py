@@ -16,7 +16,7 @@ from kills.branches import run_all
 from kills.copies import Copies, copied
 from kills.faults import Fault, Faults
 from kills.process import quiet
-from kills.script import Act, acts
+from kills.script import CLIENTS, Act, acts
 from kills.site import Site
 from kills.verdict import judge
 from support.aggregator import GENEROUS, settings_of
@@ -62,7 +62,7 @@ class Played:
 def prepare(copies: Copies, keys: Path, patch: Callable[[], None]) -> Site:
     """A new federation, its aggregator not started yet; `patch` is done in each aggregator's process."""
     settings = Settings(database=copies.new(), keys=keys, origin="http://aggregator.invalid", **GENEROUS)
-    directory, federation = KeyDirectory(keys), settings_of()
+    directory, federation = KeyDirectory(keys), settings_of(min_clients=len(CLIENTS))
     directory.ensure_service()
     site = Site(settings, patch)
     context = main.create_context(settings, site.clock)
