@@ -6,17 +6,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from aggregator.service import checking, enrolment
+from aggregator.service import checking, enrolment, staff
 from aggregator.service.invariants.invariant import INVARIANTS
 from conftest import DATABASES
 from fgpr import canonical, signatures
 from fgpr.auditlog import entries
-from fgpr.auditlog.entries import PriorPublished
+from fgpr.auditlog.entries import KeyReplaced, PriorPublished, RoundPlanned
 from fgpr.federated.publication import PriorRecord
 from fgpr.journal import Answer
 from fgpr.message import Signed
 from fgpr.rest import Receipt
+from fgpr.rotation import SignedKeyChange
 from fgpr.secagg.messages import Cohort, Header, LogPosition, Opening
 from fgpr.secagg.planning import AggregationRules
 from fgpr.secagg.privacy import PrivacyRules
@@ -141,6 +143,31 @@ def plant_a_second_ticket_of_one_client(made: Forged) -> set[int]:
 def plant_a_ticket_that_enrolled_nobody(made: Forged) -> set[int]:
     enrolment.invite(made.aggregator.context, NAME, "nobody", "client")
     made.execute("UPDATE tickets SET used_by = :k WHERE client = 'nobody'", k=bytes(32))
+    return {9}
+
+
+def plant_contributions_with_a_replaced_key(made: Forged) -> set[int]:
+    party = made.parties[0]
+    new = Ed25519PrivateKey.generate()
+    change = SignedKeyChange.make(NAME, party.name, party.client.identity_key, new)
+    leaf = KeyReplaced(federation=NAME, client=party.name, rotation=change, declared=None).encode()
+    place = max(i for i, one in enumerate(made.aggregator.leaves()) if isinstance(one, RoundPlanned))
+    made.relog(lambda leaves: [*leaves[:place], leaf, *leaves[place:]])
+    # The clients are not the logged ones then, and later documents name checkpoints of the log as it was.
+    return {4, 8, 11}
+
+
+def plant_an_operator_without_a_ticket(made: Forged) -> set[int]:
+    made.execute(
+        "INSERT INTO staff (name, role, identity_key, key_id, enrolled_at) "
+        "SELECT 'olga', 'operator', identity_key, 'olga', enrolled_at FROM clients WHERE client = 'client-00'"
+    )
+    return {9}
+
+
+def plant_an_operators_ticket_that_enrolled_nobody(made: Forged) -> set[int]:
+    staff.invite(made.aggregator.context, "olga", "operator")
+    made.execute("UPDATE staff_tickets SET used_by = :k", k=bytes(32))
     return {9}
 
 
