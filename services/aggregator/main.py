@@ -26,7 +26,7 @@ from aggregator.service import restoring, statistics
 from aggregator.service.context import Context
 from aggregator.service.readiness import ReadinessCheck
 from aggregator.settings import Settings
-from aggregator.storage import migrate
+from aggregator.storage import database_file, migrate
 from aggregator.storage.announcements import Listener
 from aggregator.storage.engine import Database
 from aggregator.token_buckets import TokenBuckets
@@ -49,9 +49,11 @@ def create_context(
 
     Raises:
         CryptographicError: the folder of keys is not safe.
+        LocalProtocolError: the database's file or its password's cannot be used.
     """
+    database_file.check(settings.database)
     return Context(
-        database=Database(settings.database),
+        database=Database(settings.database_url),
         keys=KeyDirectory(settings.keys),
         origin=settings.origin,
         clock=clock,
@@ -90,7 +92,7 @@ def create_app(settings: Settings, context: Context) -> FastAPI:
         # Routes are plain functions in threads; those that wait for a change must not keep the others out.
         anyio.to_thread.current_default_thread_limiter().total_tokens = WORKING_THREADS + settings.waiters
         deadlines = Deadlines(context, settings.tick_seconds)
-        listener = Listener(settings.database, context.bell.ring, context.bell.listen)
+        listener = Listener(settings.database_url, context.bell.ring, context.bell.listen)
         deadlines.start()
         listener.start()
         yield
