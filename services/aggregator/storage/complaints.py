@@ -1,6 +1,6 @@
 """Rows of complaints."""
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from aggregator.storage.tables import complaints
@@ -35,5 +35,10 @@ def read(connection: Connection, federation: str, number: int) -> dict[str, Sign
 
 def members(connection: Connection, federation: str, number: int) -> set[str]:
     """Ids of the members that complained in a round."""
-    query = select(complaints.c.client).where(complaints.c.federation == federation, complaints.c.round == number)
-    return set(connection.execute(query).scalars())
+    return set(connection.execute(_MEMBERS, {"name": federation, "number": number}).scalars())
+
+
+# Written down once, as in storage.rounds.
+_MEMBERS = select(complaints.c.client).where(
+    complaints.c.federation == bindparam("name"), complaints.c.round == bindparam("number")
+)
