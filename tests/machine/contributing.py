@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from fgpr.errors import FgprError
+from fgpr.message import Signed
 from fgpr.rest import Receipt
 from fgpr.secagg.messages import Plan
-from fgpr.message import Signed
 from fgpr.secagg.stages import Stage
 from machine.agent import Agent
 from machine.faults import Fault

@@ -8,7 +8,7 @@ from fgpr.auditlog import checkpoint
 from fgpr.federated.publication import PriorRecord
 from fgpr.message import Signed
 from fgpr.secagg.messages import Cohort, Opening, Plan
-from fgpr.secagg.stages import TRANSITIONS, Stage
+from fgpr.secagg.stages import RUNNING, TRANSITIONS, Stage
 from machine.seen import Seen, SeenRound
 from machine.violation import require
 
@@ -92,13 +92,15 @@ class Model:
             require(now.stage in REACHABLE[before.stage], 4, f"round {number} went {before.stage} -> {now.stage}")
             for old, new in ((before.cohort, now.cohort), (before.empty, now.empty)):
                 require(old in (None, new), 6, f"round {number} has another cohort")
-        running = [number for number, found in seen.rounds.items() if found.stage in (Stage.CONTRIBUTING, Stage.OPENING)]
+        running = [
+            number for number, found in seen.rounds.items() if found.stage in (Stage.CONTRIBUTING, Stage.OPENING)
+        ]
         require(running in ([], [seen.last]), 4, f"rounds {running} run")
         for number, found in seen.rounds.items():
             before_cohort = self.last.rounds[number].cohort if number in self.last.rounds else None
             if found.cohort is not None and before_cohort is None:
                 self._check_cohort(seen, number, found, found.cohort)
-            if found.stage not in (Stage.CONTRIBUTING, Stage.OPENING):
+            if found.stage not in RUNNING:
                 left = [client for of_round, client in seen.masked if of_round == number]
                 require(not left, 15, f"round {number} has ended and masked vectors of {left} are there")
 
@@ -129,7 +131,9 @@ class Model:
         for place, digest in self.last.contributions.items():
             require(seen.contributions.get(place) == digest, 5, f"the contribution {place} was changed or lost")
         for place, digest in self.counted.items():
-            require(seen.contributions.get(place) == digest, 13, f"the contribution {place} was acknowledged and is lost")
+            require(
+                seen.contributions.get(place) == digest, 13, f"the contribution {place} was acknowledged and is lost"
+            )
         for place in seen.contributions.keys() - self.last.contributions.keys():
             number, client = place
             written = self.written.get(seen.contributions[place])

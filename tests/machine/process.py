@@ -2,37 +2,64 @@
 
 import asyncio
 import dataclasses
+import threading
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
+from unittest import mock
 from urllib.parse import unquote
 
+import anyio.to_thread
 import httpx
 from fastapi import FastAPI
+from starlette.types import Receive, Scope, Send
 
 from aggregator import main
 from aggregator.deadlines import Deadlines
+from aggregator.routes.wiring import Wiring
+from aggregator.service import restoring
 from aggregator.service.context import Context
 from aggregator.settings import Settings
+from aggregator.storage import migrate
 from machine.faults import Crash, Fault, Fuse, MortalDatabase
+
+T = TypeVar("T")
 
 
 class Process:
     """A process that serves until it is killed. Nothing but the database and the keys outlives it.
+
+    Args:
+        settings: of every process.
+        clock: the present time, aware.
+        random_bytes: its generator.
+        app: routes and middleware of an earlier process. Building them takes longer than many requests, and what
+            they know of a process is all in `app.state.aggregator`, which is made anew.
 
     Raises:
         VerificationError: the log does not continue a checkpoint that is known outside the database.
     """
 
     def __init__(
-        self, settings: Settings, clock: Callable[[], datetime], random_bytes: Callable[[int], bytes]
+        self,
+        settings: Settings,
+        clock: Callable[[], datetime],
+        random_bytes: Callable[[int], bytes],
+        app: FastAPI | None = None,
     ) -> None:
         context = main.create_context(settings, clock, random_bytes)
         self.database = MortalDatabase(settings.database)
         self.context: Context = dataclasses.replace(context, database=self.database)
         self._loop = asyncio.new_event_loop()
         try:
-            self._app: FastAPI = main.create_app(settings, self.context)
+            if app is None:
+                self.app = main.create_app(settings, self.context)
+                self._wiring: Wiring = self.app.state.aggregator
+            else:
+                migrate.check_schema(self.database)
+                main.check_known(settings, self.context)
+                waiting, epoch = threading.BoundedSemaphore(settings.waiters), restoring.epoch(self.context)
+                self.app, self._wiring = app, Wiring(settings, self.context, waiting, epoch)
         except BaseException:
             self.close()
             raise
@@ -93,14 +120,24 @@ class Process:
         async def send(message: Any) -> None:
             sent.append(message)
 
+        with mock.patch.object(anyio.to_thread, "run_sync", _at_once):
+            self._serve(scope, receive, send, sent)
+        start = next(message for message in sent if message["type"] == "http.response.start")
+        body = b"".join(message.get("body", b"") for message in sent if message["type"] == "http.response.body")
+        return httpx.Response(start["status"], headers=start["headers"], content=body)
+
+    def _serve(self, scope: Scope, receive: Receive, send: Send, sent: list[Any]) -> None:
         try:
-            self._loop.run_until_complete(self._app(scope, receive, send))
+            self.app.state.aggregator = self._wiring
+            self._loop.run_until_complete(self.app(scope, receive, send))
         except Crash:
             raise
         except Exception:
             # Starlette raises again what it answered with 500.
             if not sent:
                 raise
-        start = next(message for message in sent if message["type"] == "http.response.start")
-        body = b"".join(message.get("body", b"") for message in sent if message["type"] == "http.response.body")
-        return httpx.Response(start["status"], headers=start["headers"], content=body)
+
+
+async def _at_once(function: Callable[..., T], *arguments: Any, **_options: Any) -> T:
+    """Routes run in threads; with one request at a time these add nothing but waiting."""
+    return function(*arguments)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import typer
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from fastapi import FastAPI
 
 from aggregator import backup_commands, main
 from aggregator.keys import KeyDirectory
@@ -68,6 +69,7 @@ class World:
 
         self.observer = Database(url)
         self._turn = 0
+        self._app: FastAPI | None = None
         self.processes = [self._process() for _ in range(REPLICAS)]
         self.wire = Wire(self)
         self.operator = Operator(
@@ -88,7 +90,9 @@ class World:
     # processes
 
     def _process(self) -> Process:
-        return Process(self.settings, self.clock, self.random_bytes)
+        process = Process(self.settings, self.clock, self.random_bytes, self._app)
+        self._app = process.app
+        return process
 
     def next(self) -> Process:
         """The process that serves the next request: each in turn."""
@@ -168,9 +172,7 @@ class World:
         known = self.keys.remembered()
         size, leaves = 0, backup.model.last.leaves
         if known is not None:
-            size = checkpoint.open_note(
-                known, checkpoint.name_of(self.model.service_key), self.model.service_key
-            ).size
+            size = checkpoint.open_note(known, checkpoint.name_of(self.model.service_key), self.model.service_key).size
         continues = self.seen.leaves[:size] == leaves[:size]
         for process in self.processes:
             process.close()
