@@ -1,6 +1,7 @@
 """Rules about the first stage of a round."""
 
 import hashlib
+from functools import cache
 
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
@@ -13,6 +14,12 @@ from fgpr.secagg.stages import Stage
 from machine.agent import Agent
 from machine.faults import Fault
 from machine.steps import COMMITS, FAULTS, WHICH, Steps
+
+
+@cache
+def plan_of(document: bytes) -> Plan:
+    """A signed plan, read."""
+    return Signed[Plan].decode(document).message
 
 
 class Contributing(Steps):
@@ -98,8 +105,8 @@ class Contributing(Steps):
         number = self.world.seen.last
         if not self.is_in(Stage.CONTRIBUTING):
             return []
-        came = self.world.seen.contributions
-        return [agent for agent in self.active() if (number, agent.name) not in came]
+        came, invited = self.world.seen.contributions, plan_of(self.world.seen.rounds[number].plan).invited
+        return [agent for agent in self.active() if (number, agent.name) not in came and agent.name in invited]
 
     def _written(self) -> list[Agent]:
         return [agent for agent in self.world.agents.values() if agent.bodies and agent.is_enrolled]
@@ -110,11 +117,11 @@ class Contributing(Steps):
         except FgprError as error:
             self.refused(agent, error)
             return
-        self.world.model.written[hashlib.sha256(body).digest()] = number, agent.name
+        self.world.model.disks.written[hashlib.sha256(body).digest()] = number, agent.name
         self._send(agent, number, body, fault, commits)
 
     def _send(self, agent: Agent, number: int, body: bytes, fault: Fault, commits: int) -> None:
-        self.world.model.written[hashlib.sha256(body).digest()] = number, agent.name
+        self.world.model.disks.written[hashlib.sha256(body).digest()] = number, agent.name
         allowed = self._expected(agent, number, body)
         status, receipt = self.act(fault, commits, lambda: agent.send_contribution(body, number))
         self.expect(status, allowed, 13, f"the body of {agent.name} to round {number}")
@@ -135,7 +142,7 @@ class Contributing(Steps):
         if found.stage is not Stage.CONTRIBUTING or self.world.clock() >= found.contribute_until:
             return {410}
         # Restored from a backup, the round of this number may have another plan.
-        plan = Signed[Plan].decode(found.plan).message
-        if agent.client.history().round(number) is None or agent.client.history().round(number).plan != plan:
+        past = agent.client.history().round(number)
+        if past is None or past.plan != plan_of(found.plan):
             return {403, 409, 422}
         return {200, 409} if len(agent.keys) > 1 else {200}

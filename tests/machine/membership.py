@@ -105,6 +105,7 @@ class Membership(Steps):
         ticket = self.world.operator.issue(name)
         agent = Agent(ticket, self.world.wire, self.world.clock, self.world.random_bytes)
         self.world.agents[name] = agent
+        self.world.model.disks.keys[name] = agent.keys
         return agent
 
     def _take_up(self, agent: Agent, fault: Fault, commits: int) -> None:
@@ -114,7 +115,7 @@ class Membership(Steps):
         self.expect(status, {201} if known else {201, 401}, 13, f"enrolment of {agent.name}")
         if status == 201:
             agent.is_enrolled = True
-            self.world.model.enrolled[agent.name] = agent.keys
+            self.world.model.enrolled.add(agent.name)
 
     def _waiting(self) -> list[Agent]:
         return [agent for agent in self.world.agents.values() if not agent.is_enrolled]

@@ -1,5 +1,6 @@
 """What was ever acknowledged or seen, and how a database has to follow from it: the small model beside the service."""
 
+import dataclasses
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -26,26 +27,49 @@ REACHABLE = _reachable()
 
 
 @dataclass
+class Disks:
+    """What lies with the clients, where no restored backup takes it back.
+
+    Attributes:
+        written: every body that its client ever wrote, by digest: round and client.
+        keys: ids of every key that a client ever made.
+    """
+
+    written: dict[bytes, tuple[int, str]] = field(default_factory=dict)
+    keys: dict[str, set[str]] = field(default_factory=dict)
+
+
+@dataclass
 class Model:
     """What must stay true; a restored backup takes it back to what held when that was written.
 
     Attributes:
-        enrolled: acknowledged, by client id: the key ids that it may have now.
+        disks: of the clients.
+        enrolled: acknowledged.
         revoked: acknowledged.
         counted: acknowledged contributions, digest of the body by round and client.
         opened: acknowledged openings that were counted, by round and member.
-        written: every body that its client ever wrote, by digest: round and client.
         last: what was seen after the step before.
     """
 
     service_key: bytes
-    enrolled: dict[str, set[str]] = field(default_factory=dict)
+    disks: Disks = field(default_factory=Disks)
+    enrolled: set[str] = field(default_factory=set)
     revoked: set[str] = field(default_factory=set)
     counted: dict[tuple[int, str], bytes] = field(default_factory=dict)
     opened: dict[tuple[int, str], bytes] = field(default_factory=dict)
-    written: dict[bytes, tuple[int, str]] = field(default_factory=dict)
     last: Seen = field(default_factory=Seen)
     frontier: merkle.Frontier = field(default_factory=merkle.Frontier.empty)
+
+    def copied(self) -> "Model":
+        """What it says now, to be gone back to; the clients' disks are not copied."""
+        return dataclasses.replace(
+            self,
+            enrolled=set(self.enrolled),
+            revoked=set(self.revoked),
+            counted=dict(self.counted),
+            opened=dict(self.opened),
+        )
 
     def check(self, seen: Seen, now: datetime) -> None:
         """Hold what is seen against what was, and remember it.
@@ -115,9 +139,10 @@ class Model:
         require(not gone, 8, f"the cohort of round {number} counts {sorted(gone)}, revoked before")
 
     def _check_clients(self, seen: Seen) -> None:
-        for client, keys in self.enrolled.items():
+        for client in self.enrolled:
             require(client in seen.clients, 13, f"{client} is enrolled, and the database does not know it")
-            require(seen.clients[client][0] in keys, 13, f"{client} has a key that it never had")
+        for client, (key, _) in seen.clients.items():
+            require(key in self.disks.keys[client], 9, f"{client} has a key that it never made")
         for client, (key, revoked) in self.last.clients.items():
             require(client in seen.clients, 9, f"{client} is gone")
             require(seen.clients[client][1] or not revoked, 8, f"{client} is not revoked any more")
@@ -136,7 +161,7 @@ class Model:
             )
         for place in seen.contributions.keys() - self.last.contributions.keys():
             number, client = place
-            written = self.written.get(seen.contributions[place])
+            written = self.disks.written.get(seen.contributions[place])
             require(written == place, 5, f"the contribution {place} is none that its client wrote for that round")
             require(not self._was_revoked(client), 8, f"{client} is revoked and contributed to round {number}")
             before = self.last.rounds.get(number)

@@ -8,6 +8,7 @@ from fgpr.rest import Receipt
 from fgpr.secagg.messages import Opening as Answer
 from fgpr.secagg.stages import Stage
 from machine.agent import Agent
+from machine.contributing import plan_of
 from machine.faults import Fault
 from machine.steps import COMMITS, FAULTS, WHICH, Steps
 from machine.violation import require
@@ -77,7 +78,8 @@ class Opening(Steps):
         if not self.is_in(Stage.OPENING):
             return []
         number, came = self.world.seen.last, self.world.seen.openings
-        return [agent for agent in self.active() if (number, agent.name) not in came]
+        plan = plan_of(self.world.seen.rounds[number].plan)
+        return [agent for agent in self.active() if (number, agent.name) not in came and plan.seat_of(agent.name)]
 
     def aborted(self) -> list[tuple[Agent, int]]:
         seen = self.world.seen

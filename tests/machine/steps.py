@@ -49,7 +49,7 @@ class Steps(RuleBasedStateMachine):
         self.world = World(folder, url)
         self._stack.callback(self.world.close)
         self.refusals: list[str] = []
-        self.diligence, self._taken = 0, 0
+        self.diligence, self._taken, self._crashed = 0, 0, 0
         self.counts["examples"] += 1
 
     def teardown(self) -> None:

@@ -48,11 +48,13 @@ class Trouble(Steps):
                 require(not late, 16, f"round {number} is in stage {found.stage} after a tick past its last deadline")
         self.finished("tick")
 
+    @precondition(lambda self: self.world.crashes == 0 or self._taken > self._crashed)
     @rule()
     def crash(self) -> None:
         """Every process is killed, and others begin."""
         self.world.restart()
         self.finished("crash")
+        self._crashed = self._taken
 
     @precondition(lambda self: self.world.wire.captured)
     @rule(which=st.integers(0, 39))

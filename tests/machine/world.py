@@ -1,7 +1,6 @@
 """Everything around the service: its database and keys, its processes, the clock, the parties and what they keep."""
 
 import contextlib
-import copy
 import io
 import random
 from collections.abc import Iterator
@@ -161,7 +160,7 @@ class World:
         file = self.folder / f"backup-{len(self.backups)}-{self.random_bytes(4).hex()}.db"
         with _quiet():
             backup_commands.backup(file, self.settings.database, self.settings.keys)
-        self.backups.append(Backup(file, copy.deepcopy(self.model)))
+        self.backups.append(Backup(file, self.model.copied()))
 
     def restore(self, backup: Backup, *, lose_entries: bool) -> bool:
         """Put a backup in place and begin again from it; whether the service took it.
@@ -189,7 +188,7 @@ class World:
         self.processes = [self._process() for _ in range(REPLICAS)]
         require(taken == (continues or lose_entries), 11, f"a backup of {len(leaves)} leaves; {size} are known")
         if taken:
-            self.model = copy.deepcopy(backup.model)
+            self.model = backup.model.copied()
             now = seen.read(self.observer, self.model.last)
             require(not now.nonces, 10, "nonces of the epoch before are kept")
         return taken
