@@ -11,7 +11,7 @@ FLOWER_STAMP := $(FLOWER)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup setup-peers setup-flower demo test check fmt bench bench-secagg attack mutants liars privacy lock clean
+.PHONY: help setup setup-peers setup-flower demo test fuzz check openapi fmt bench bench-secagg attack mutants liars privacy lock clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -32,11 +32,18 @@ demo: setup ## run a whole federation on this machine
 test: setup ## run every test
 	$(BIN)/pytest -n 2 $(ARGS)
 
+fuzz: setup ## send 300 generated requests to each operation of the REST interface in each way (FGPR_FUZZ_EXAMPLES=n)
+	FGPR_FUZZ_EXAMPLES=$${FGPR_FUZZ_EXAMPLES:-300} $(BIN)/pytest -n 2 tests/fuzz $(ARGS)
+
 check: setup ## style, types and import contracts, exactly as CI
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/fgpr-aggregator openapi --origin http://127.0.0.1:8000 | cmp - docs/openapi.json
+
+openapi: setup ## renew docs/openapi.json after a change of the REST interface
+	$(BIN)/fgpr-aggregator openapi --origin http://127.0.0.1:8000 > docs/openapi.json
 
 fmt: setup ## format, and mend what can be mended
 	$(BIN)/ruff format .

@@ -20,6 +20,8 @@ FgprError
 │   ├── TooLate                   its deadline has passed; carries the present round
 │   ├── TooLarge                  the body is larger than this route takes
 │   ├── QuotaExceeded             this key has stored or asked for as much as one may
+│   ├── TooSlow                   the body did not come within its time
+│   ├── TooMany                   more requests than this sender is allowed; carries the seconds to wait
 │   └── Unavailable               not now: try again after the time that the answer names
 ├── VerificationError             a signature, proof or digest does not hold
 ├── CryptographicError            a box does not open, a key has the wrong form
@@ -178,6 +180,18 @@ class QuotaExceeded(RequestError):
     """This key has stored or asked for as much as one may; the answer names the limit."""
 
     slug = "quota-exceeded"
+
+
+class TooSlow(RequestError):
+    """The body did not come within its time; nothing of it was read."""
+
+    slug = "too-slow"
+
+
+class TooMany(RequestError):
+    """More requests than this sender is allowed; the answer says when to try again."""
+
+    slug = "too-many"
 
 
 class Unavailable(RequestError):

@@ -10,7 +10,16 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    WithJsonSchema,
+)
 
 from fgpr import canonical, signatures
 from fgpr.errors import EncodingError
@@ -32,10 +41,35 @@ def _real_instant(text: str) -> str:
     return text
 
 
-Bytes = Annotated[bytes, BeforeValidator(_bytes_from_text), PlainSerializer(canonical.to_text, return_type=str)]
-Digest = Annotated[Bytes, Field(min_length=canonical.DIGEST_BYTES, max_length=canonical.DIGEST_BYTES)]
-PublicKey = Annotated[Bytes, Field(min_length=signatures.KEY_BYTES, max_length=signatures.KEY_BYTES)]
-Signature = Annotated[Bytes, Field(min_length=signatures.SIGNATURE_BYTES, max_length=signatures.SIGNATURE_BYTES)]
+Bytes = Annotated[
+    bytes,
+    BeforeValidator(_bytes_from_text),
+    PlainSerializer(canonical.to_text, return_type=str),
+    WithJsonSchema({"type": "string", "contentEncoding": "base64"}),
+]
+
+
+def _base64_of(size: int) -> WithJsonSchema:
+    # OpenAPI counts the characters of the text.
+    length = 4 * -(-size // 3)
+    return WithJsonSchema(
+        {"type": "string", "contentEncoding": "base64", "minLength": length, "maxLength": length},
+    )
+
+
+Digest = Annotated[
+    Bytes,
+    Field(min_length=canonical.DIGEST_BYTES, max_length=canonical.DIGEST_BYTES),
+    _base64_of(canonical.DIGEST_BYTES),
+]
+PublicKey = Annotated[
+    Bytes, Field(min_length=signatures.KEY_BYTES, max_length=signatures.KEY_BYTES), _base64_of(signatures.KEY_BYTES)
+]
+Signature = Annotated[
+    Bytes,
+    Field(min_length=signatures.SIGNATURE_BYTES, max_length=signatures.SIGNATURE_BYTES),
+    _base64_of(signatures.SIGNATURE_BYTES),
+]
 Name = Annotated[str, Field(pattern=r"\A[a-z0-9-]{1,64}\z")]
 """The name of a federation or the id of a client (a party), unique in its federation."""
 Count = Annotated[int, Field(ge=0, le=2**53 - 1)]

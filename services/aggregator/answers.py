@@ -16,7 +16,7 @@ from http_message_signatures.algorithms import ED25519
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from aggregator.auth import public_url
+from aggregator.public_url import public_url
 from fgpr import signatures
 from fgpr.signed_requests import ANSWER_LABEL, ANSWER_TAG, covered_by_answer
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Protocol
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from fastapi import Depends, Request
@@ -23,6 +23,7 @@ from http_message_signatures import (
 from http_message_signatures.algorithms import ED25519
 from starlette.requests import ClientDisconnect
 
+from aggregator.public_url import public_url
 from aggregator.service.caller import Caller
 from fgpr import signatures
 from fgpr.errors import TooLarge, Unauthenticated, Unavailable
@@ -76,6 +77,10 @@ class Authenticating(Protocol):
 
     def find_key(self, key_id: str, /) -> bytes | None:
         """The public key, 32 bytes, of a key id that was ever enrolled."""
+        ...
+
+    def admit(self, key_id: str, /) -> None:
+        """Take from the allowance of a key whose signature held; raises TooMany."""
         ...
 
 
@@ -148,15 +153,6 @@ def verify_request(
     )
 
 
-def public_url(origin: str, path: str, query: str) -> str:
-    """The URL that the client called; proxies may or may not have stripped the path prefix of `origin`."""
-    origin = origin.rstrip("/")
-    prefix = urlsplit(origin).path
-    if path.startswith(f"{prefix}/"):
-        path = path.removeprefix(prefix)
-    return f"{origin}{path}?{query}" if query else f"{origin}{path}"
-
-
 def body_limit(limit: int) -> Dependency:
     """For `dependencies=[...]` of a route or a router: the largest body in bytes; a route's wins over its router's."""
 
@@ -195,9 +191,12 @@ def signed(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> Calle
 
     Raises:
         Unauthenticated: see `verify_request`.
+        TooMany: this key asks too often. Not before its signature holds: another one would use up its allowance.
     """
     aggregator: Authenticating = request.app.state.aggregator
-    return signed_with(request, body, aggregator.find_key)
+    caller = signed_with(request, body, aggregator.find_key)
+    aggregator.admit(caller.key_id)
+    return caller
 
 
 def signed_if_at_all(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> Caller | None:
@@ -219,7 +218,7 @@ def signed_with(request: Request, body: bytes, find_key: Callable[[str], bytes |
     """
     aggregator: Authenticating = request.app.state.aggregator
     raw_path: bytes = request.scope.get("raw_path") or quote(request.scope["path"]).encode()
-    return verify_request(
+    caller = verify_request(
         request.method,
         raw_path.decode("latin-1"),
         request.scope["query_string"].decode("latin-1"),
@@ -230,6 +229,9 @@ def signed_with(request: Request, body: bytes, find_key: Callable[[str], bytes |
         now=aggregator.clock(),
         epoch=aggregator.epoch,
     )
+    # For the log, which tells a digest of it.
+    request.state.key_id = caller.key_id
+    return caller
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from aggregator import backup_commands, federation_commands, logs, main, roster_commands, staff_commands
+from aggregator import backup_commands, federation_commands, logs, main, roster_commands, serving, staff_commands
 from aggregator.command_line import (
     Database,
     Json,
@@ -65,29 +65,48 @@ def serve(
     known_checkpoint: Annotated[
         Path | None, typer.Option(help="File with a signed checkpoint that the log has to continue.")
     ] = None,
+    tls_certificate: Annotated[
+        Path | None, typer.Option(help="PEM file with the certificate chain: speak TLS; default FGPR_TLS_CERTIFICATE.")
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option(help="PEM file, mode 0600, with its private key; default FGPR_TLS_KEY.")
+    ] = None,
+    metrics: Annotated[
+        str | None, typer.Option(help="here (/metrics), off, or HOST:PORT; default FGPR_METRICS, else here.")
+    ] = None,
 ) -> None:
-    """Serve the REST interface, and keep every deadline."""
+    """Serve the REST interface, and keep every deadline. Limits are FGPR_* variables; docs/serving.md lists them."""
     with telling():
         host, _, port = listen.rpartition(":")
         if not host or not port.isdecimal() or int(port) > 65_535:
             raise typer.BadParameter("--listen takes HOST:PORT, as in 127.0.0.1:8000")
-        settings = settings_for(database, keys, origin, known_checkpoint)
+        settings = settings_for(
+            database,
+            keys,
+            origin,
+            tls_certificate=tls_certificate,
+            tls_key=tls_key,
+            metrics=metrics,
+            known_checkpoint=known_checkpoint,
+        )
         logs.configure()
         context = main.create_context(settings)
         try:
-            served = main.create_app(settings, context)
+            app = main.create_app(settings, context)
         except BaseException:
             context.database.close()
             raise
-        uvicorn.run(
-            served,
-            host=host,
-            port=int(port),
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=5,
-        )
+        server = uvicorn.Server(serving.configure(app, host=host.strip("[]"), port=int(port)))
+        with serving.metrics_listener(app):
+            server.run()
+
+
+@app.command("openapi")
+def openapi(origin: Origin = None) -> None:
+    """Print the OpenAPI document of the REST interface."""
+    with telling():
+        settings = settings_for(None, None, origin)
+        print_json(main.create_interface(settings.origin).openapi())
 
 
 @app.command()

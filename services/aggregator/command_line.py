@@ -28,16 +28,9 @@ Origin = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
-def settings_for(
-    database: str | None, keys: Path | None, origin: str | None = None, known_checkpoint: Path | None = None
-) -> Settings:
+def settings_for(database: str | None, keys: Path | None, origin: str | None = None, **further: Any) -> Settings:
     """The settings of a command: its options, else the environment, else the defaults."""
-    given: dict[str, Any] = {
-        "database": database,
-        "keys": keys,
-        "origin": origin,
-        "known_checkpoint": known_checkpoint,
-    }
+    given: dict[str, Any] = {"database": database, "keys": keys, "origin": origin, **further}
     return Settings(**{name: value for name, value in given.items() if value is not None})
 
 

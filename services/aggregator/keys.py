@@ -46,6 +46,14 @@ class KeyDirectory:
         """A federation's roster key."""
         return self._load(f"roster-{federation}.pem")
 
+    def check(self) -> None:
+        """Check that the service key can be read now, and not only when the process started.
+
+        Raises:
+            CryptographicError: it cannot.
+        """
+        self._read("service.pem")
+
     def read(self, name: str) -> Ed25519PrivateKey:
         """The key in a file of that name."""
         return self._load(name)

@@ -8,6 +8,7 @@ import structlog
 
 FIELDS = frozenset(
     {"event", "level", "timestamp", "logger", "request_id", "error", "place", "route", "reason", "federation", "round"}
+    | {"method", "status", "milliseconds", "caller", "problem"}
 )
 
 

@@ -2,25 +2,34 @@
 
 import secrets
 import threading
+import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import UTC, datetime
+from functools import cache, partial
+from urllib.parse import urlsplit
 
 import anyio.to_thread
 from fastapi import APIRouter, FastAPI
 
-from aggregator import problems
+from aggregator import interface, problems
 from aggregator.answers import SignedAnswers, Signer
 from aggregator.deadlines import Deadlines
+from aggregator.intake.bodies import Bodies
+from aggregator.intake.observed import Observed
 from aggregator.keys import KeyDirectory
-from aggregator.routes import enrolments, federations, log, operator, rounds
+from aggregator.metrics import Metrics
+from aggregator.routes import enrolments, federations, health, log, operator, rounds
+from aggregator.routes.methods import methods_of
 from aggregator.routes.wiring import Wiring
-from aggregator.service import restoring
+from aggregator.service import restoring, statistics
 from aggregator.service.context import Context
+from aggregator.service.readiness import ReadinessCheck
 from aggregator.settings import Settings
 from aggregator.storage import migrate
 from aggregator.storage.announcements import Listener
 from aggregator.storage.engine import Database
+from aggregator.token_buckets import TokenBuckets
 
 WORKING_THREADS = 40
 """Threads for requests that do not wait."""
@@ -89,14 +98,60 @@ def create_app(settings: Settings, context: Context) -> FastAPI:
         deadlines.stop()
         context.database.close()
 
-    app = FastAPI(title="FGPR aggregator", version="1", lifespan=life, docs_url=None, redoc_url=None)
+    app = create_interface(settings.origin, life, metrics=settings.metrics == "here")
+    metrics = Metrics(partial(statistics.read, context))
     app.state.aggregator = Wiring(
-        settings, context, threading.BoundedSemaphore(settings.waiters), restoring.epoch(context)
+        settings,
+        context,
+        threading.BoundedSemaphore(settings.waiters),
+        metrics,
+        ReadinessCheck(context),
+        TokenBuckets("key", settings.identity_rate, settings.identity_burst, time.monotonic),
+        restoring.epoch(context),
+    )
+    # The last one that is added is the first that a request meets. Nothing is signed for who is over an allowance.
+    app.add_middleware(SignedAnswers, signer=Signer(context.keys.service(), context.clock), origin=settings.origin)
+    app.add_middleware(
+        Bodies,
+        prefix=urlsplit(settings.origin).path,
+        addresses=TokenBuckets("address", settings.address_rate, settings.address_burst, time.monotonic),
+        seconds=settings.body_seconds,
+        rate=settings.body_rate,
+        most_bytes=settings.bodies_bytes,
+    )
+    app.add_middleware(Observed, metrics=metrics, log_requests=settings.log_requests)
+    return app
+
+
+def create_interface(
+    origin: str, life: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None, *, metrics: bool = True
+) -> FastAPI:
+    """The routes and what OpenAPI tells of them, without anything behind them.
+
+    Args:
+        origin: the public address.
+        life: what begins and ends with the application.
+        metrics: whether /metrics is among the routes.
+    """
+    app = FastAPI(
+        title="FGPR aggregator",
+        version="1",
+        lifespan=life,
+        docs_url=None,
+        redoc_url=None,
+        root_path_in_servers=False,
+        generate_unique_id_function=lambda route: route.name,
     )
     problems.install(app)
-    app.add_middleware(SignedAnswers, signer=Signer(context.keys.service(), context.clock), origin=settings.origin)
     v1 = APIRouter(prefix="/v1")
-    for part in (enrolments, federations, rounds, log, operator):
-        v1.include_router(part.router)
+    routers = [part.router for part in (enrolments, federations, rounds, log, operator)]
+    for router in routers:
+        v1.include_router(router)
     app.include_router(v1)
+    app.state.methods_of = lambda path: methods_of(routers, path.removeprefix(v1.prefix))
+    app.include_router(health.router)
+    if metrics:
+        app.include_router(health.metrics_router)
+    # It takes half a second, and most processes are never asked.
+    app.openapi = cache(partial(interface.document, app, origin))  # type: ignore[method-assign]  # FastAPI's own way
     return app

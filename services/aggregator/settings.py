@@ -5,7 +5,8 @@ from typing import Annotated
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from pydantic import AfterValidator, Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from aggregator.intake_settings import IntakeSettings
 
 
 def _origin(text: str) -> str:
@@ -33,7 +34,7 @@ def without_password(url: str) -> str:
     return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}{at}{host}", query=urlencode(query)))
 
 
-class Settings(BaseSettings):
+class Settings(IntakeSettings):
     """Settings of `fgpr-aggregator`.
 
     Attributes:
@@ -43,9 +44,9 @@ class Settings(BaseSettings):
         tick_seconds: how often overdue stages are looked for.
         known_checkpoint: file with a signed checkpoint that the log has to continue, or the aggregator does not start.
         waiters: most requests that may wait for a round to change at one time; further ones are answered at once.
-    """
 
-    model_config = SettingsConfigDict(env_prefix="FGPR_", extra="ignore", frozen=True)
+    Limits of what comes in, metrics and TLS are in `IntakeSettings`.
+    """
 
     database: Annotated[str, AfterValidator(_database)] = "sqlite:///fgpr.db"
     keys: Path = Path("keys")

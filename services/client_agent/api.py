@@ -6,6 +6,7 @@ twice alike, so every method may be tried again. Nothing here logs a body or a k
 
 import re
 import secrets
+import ssl
 import time
 from collections.abc import Callable, Generator, Mapping
 from datetime import UTC, datetime
@@ -21,9 +22,10 @@ from http_message_signatures.algorithms import ED25519
 
 from client_agent.answers import AnswerVerifier
 from client_agent.problems import refusal
+from client_agent.retrying import PASSING, Passing, seconds, wait
 from fgpr import signatures
-from fgpr.errors import LocalProtocolError, RemoteProtocolError, Unauthenticated, Unavailable
-from fgpr.signed_requests import LABEL, NONCE_BYTES, TAG, covered
+from fgpr.errors import LocalProtocolError, QuotaExceeded, RemoteProtocolError, Unauthenticated, Unavailable
+from fgpr.signed_requests import ANSWER_LABEL, LABEL, NONCE_BYTES, TAG, covered
 
 RESPONSE_LIMIT = 64 * 2**20
 """Largest answer that is read, in bytes."""
@@ -35,9 +37,10 @@ TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 # file. A retry_context has no switch of its own for this, only the process has one.
 stamina.instrumentation.set_on_retry_hooks([])
 
-_PASSING = {502, 503, 504}
 _EPOCH = re.compile(r"[A-Za-z0-9_-]{22}")
 _PATH = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})+")
+
+_SIGNED_FIELDS = ("Content-Type", "Content-Digest", "Signature-Input", "Signature")
 
 Params = Mapping[str, str | int]
 
@@ -53,6 +56,7 @@ class Api:
         federation: name of the federation.
         key: signs the requests.
         transport: another way to the aggregator than the network.
+        tls: whose certificates are believed; the usual authorities where None.
         clock: the present time, aware.
         timeout: of a single attempt.
         attempts: how often a request is tried at most.
@@ -78,6 +82,7 @@ class Api:
         key: Ed25519PrivateKey,
         *,
         transport: httpx.BaseTransport | None = None,
+        tls: ssl.SSLContext | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         timeout: httpx.Timeout = TIMEOUT,
         attempts: int = 6,
@@ -97,7 +102,12 @@ class Api:
         self._wait_initial = wait_initial
         self.trust(service_key)
         # No compression: a small answer may unpack into one that does not fit the memory.
-        self._client = httpx.Client(transport=transport, timeout=timeout, headers={"Accept-Encoding": "identity"})
+        self._client = httpx.Client(
+            transport=transport,
+            timeout=timeout,
+            headers={"Accept-Encoding": "identity"},
+            verify=True if tls is None else tls,
+        )
 
     def trust(self, service_key: bytes | None) -> None:
         """Take only answers signed by this key from now on; unsigned ones too where it is None."""
@@ -127,6 +137,24 @@ class Api:
         """Delete, signed."""
         return self._send("DELETE", path, body=body, auth=self._signature)
 
+    def signed_headers(self, method: str, path: str, body: bytes = b"") -> dict[str, str]:
+        """The header fields of a signed request that another program is to send, within two minutes and once.
+
+        Args:
+            method: as it will be sent.
+            path: with its query.
+            body: the very bytes that will be sent.
+
+        Raises:
+            LocalProtocolError: the path is none.
+        """
+        plain, question, query = path.partition("?")
+        request = self._request(method, self._checked(plain) + question + query, body=body)
+        if not request.url.raw_path.decode("ascii").endswith(path):
+            raise LocalProtocolError(f"{path!r} is not percent-encoded: other programs would send it differently")
+        next(self._signature.auth_flow(request))
+        return {name: request.headers[name] for name in _SIGNED_FIELDS if name in request.headers}
+
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
@@ -154,13 +182,11 @@ class Api:
     def _try(
         self, method: str, path: str, *, params: Params | None = None, body: bytes = b"", auth: httpx.Auth | None = None
     ) -> bytes:
-        path = path if path.startswith("/") else self._federation + path
-        if not _PATH.fullmatch(path) or "/../" in f"{path}/":
-            raise LocalProtocolError(f"{path!r} is no percent-encoded path")
+        path = self._checked(path)
         deadline = time.monotonic() + self._total_seconds
         try:
             for attempt in stamina.retry_context(
-                on=lambda error: _wait(error, deadline),
+                on=lambda error: wait(error, deadline),
                 attempts=self._attempts,
                 timeout=None,
                 wait_initial=self._wait_initial,
@@ -168,17 +194,25 @@ class Api:
                 wait_jitter=self._wait_initial,
             ):
                 with attempt:
-                    request = self._client.build_request(
-                        method,
-                        self._origin + path,
-                        params=params or None,
-                        content=body or None,
-                        headers={"Content-Type": "application/json"} if body else None,
-                    )
-                    return self._attempt(request, auth, deadline)
-        except _Passing as error:
+                    return self._attempt(self._request(method, path, params, body), auth, deadline)
+        except Passing as error:
             raise Unavailable(f"{method} {path}: {error}", retry_after=error.retry_after) from error
         raise AssertionError("retry_context returns or raises")
+
+    def _checked(self, path: str) -> str:
+        path = path if path.startswith("/") else self._federation + path
+        if not _PATH.fullmatch(path) or "/../" in f"{path}/":
+            raise LocalProtocolError(f"{path!r} is no percent-encoded path")
+        return path
+
+    def _request(self, method: str, path: str, params: Params | None = None, body: bytes = b"") -> httpx.Request:
+        return self._client.build_request(
+            method,
+            self._origin + path,
+            params=params or None,
+            content=body or None,
+            headers={"Content-Type": "application/json"} if body else None,
+        )
 
     def _attempt(self, request: httpx.Request, auth: httpx.Auth | None, deadline: float) -> bytes:
         try:
@@ -190,15 +224,24 @@ class Api:
         except (httpx.UnsupportedProtocol, httpx.LocalProtocolError) as error:
             raise LocalProtocolError(f"cannot send to {self._origin}: {error}") from error
         except httpx.TransportError as error:
-            raise _Passing(f"no answer from {self._origin}: {type(error).__name__} {error}".rstrip()) from error
-        # What a gateway says on its own is unsigned, and believed no further than that it is worth another try.
-        if self._answers is not None and response.status_code < 500:
+            if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                raise LocalProtocolError(
+                    f"{self._origin} has a certificate that no known authority vouches for ({error}): "
+                    "enrol with --ca, or renew ca.pem in the home"
+                ) from error
+            raise Passing(f"no answer from {self._origin}: {type(error).__name__} {error}".rstrip()) from error
+        # What a gateway says on its own is unsigned, as is what the aggregator says to whom it does not serve now:
+        # believed no further than that it is worth another try.
+        passing = response.status_code in PASSING
+        signed = ANSWER_LABEL in response.headers.get("Signature-Input", "")
+        if self._answers is not None and response.status_code < 500 and (signed or not passing):
             self._answers.check(response, content)
         if response.is_success:
             return content
         refused = refusal(response.status_code, content, self._clock())
-        if response.status_code in _PASSING:
-            raise _Passing(str(refused), _seconds(response.headers.get("Retry-After", "")))
+        # A quota is not over in a moment.
+        if passing and not (signed and isinstance(refused, QuotaExceeded)):
+            raise Passing(str(refused), seconds(response.headers.get("Retry-After", "")))
         raise refused
 
 
@@ -226,26 +269,6 @@ class _Signature(httpx.Auth):
             body=request.content or None,
         )
         yield request
-
-
-class _Passing(Exception):
-    """A failure that may be over at the next attempt."""
-
-    def __init__(self, reason: str, retry_after: int | None = None) -> None:
-        super().__init__(reason)
-        self.retry_after = retry_after
-
-
-def _wait(error: Exception, deadline: float) -> bool | float:
-    """Whether to try again: no, after the backoff, or after the seconds that the aggregator asks for."""
-    if not isinstance(error, _Passing) or time.monotonic() + (error.retry_after or 0) >= deadline:
-        return False
-    return True if error.retry_after is None else float(error.retry_after)
-
-
-def _seconds(retry_after: str) -> int | None:
-    # The other form of RFC 9110, a date, is left to the backoff: it would trust two clocks.
-    return int(retry_after) if re.fullmatch(r"[0-9]{1,9}", retry_after) else None
 
 
 def _read(response: httpx.Response, deadline: float) -> bytes:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Self
 
-from client_agent import durable_file, epoch, identity
+from client_agent import authorities, durable_file, epoch, identity
 from client_agent.api import Api
 from fgpr.errors import EncodingError, LocalProtocolError
 from fgpr.message import Message, Name, PublicKey
@@ -93,4 +93,5 @@ def connect(home: Path, attempts: int = 6, tell: epoch.Tell = lambda _: None) ->
         service_key=known.service_key,
         epoch=epoch.load(home),
         on_epoch=epoch.learner(home, tell),
+        tls=authorities.load(home),
     )

@@ -78,6 +78,10 @@ class AggregatorProcess:
             "FGPR_DATABASE": self.settings.database,
             "FGPR_KEYS": str(self.settings.keys),
             "FGPR_ORIGIN": self.settings.origin,
+            # Every agent of a demonstration has this machine's address.
+            "FGPR_ADDRESS_RATE": "10000",
+            "FGPR_ADDRESS_BURST": "10000",
+            "FGPR_CONNECTIONS_EACH": "2000",
         }
         log = (self._folder / "aggregator.log").open("ab")
         with log:

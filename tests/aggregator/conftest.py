@@ -1,5 +1,6 @@
 """Aggregators behind real sockets, on each of the two databases."""
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,3 +21,11 @@ def keeping(tmp_path: Path, database_url: str) -> Iterator[Aggregator]:
     """One with its own thread that keeps deadlines."""
     with served(tmp_path, url=database_url) as made:
         yield made
+
+
+@pytest.fixture
+def unused_port() -> int:
+    """A port of the loopback address on which nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

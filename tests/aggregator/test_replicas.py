@@ -45,6 +45,7 @@ def test_three_processes_start_at_once_on_an_empty_database(tmp_path: Path, empt
         "FGPR_DATABASE": empty_database_url,
         "FGPR_KEYS": str(tmp_path / "keys"),
         "FGPR_ORIGIN": origin,
+        "FGPR_LOG_REQUESTS": "false",
     }
     cli = f"{sys.executable} -W error -m aggregator.cli"
     processes = [

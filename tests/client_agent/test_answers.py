@@ -6,9 +6,20 @@ import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from aggregator.intake.bodies import Bodies
+from aggregator.service import rotation
 from client_agent.api import Api
 from fgpr import signatures
-from fgpr.errors import Conflict, Forbidden, RemoteProtocolError, Unauthenticated, Unavailable, UnknownResource
+from fgpr.errors import (
+    Conflict,
+    Forbidden,
+    QuotaExceeded,
+    RemoteProtocolError,
+    TooMany,
+    Unauthenticated,
+    Unavailable,
+    UnknownResource,
+)
 from support.aggregator import Aggregator, served
 from support.client import NAME
 from support.party import Party
@@ -149,10 +160,48 @@ def test_an_answer_to_an_unsigned_request_is_for_its_address(api: Api, proxy: Pr
             api.get_public(path, params)
 
 
-def test_a_gateway_s_own_words_are_worth_another_try_only(api: Api, proxy: Proxy) -> None:
-    proxy.change = lambda _: httpx.Response(503, text="no upstream")
+@pytest.mark.parametrize("status", [408, 429, 502, 503, 504])
+def test_what_is_said_before_the_routes_is_worth_another_try_only(api: Api, proxy: Proxy, status: int) -> None:
+    """A gateway signs nothing, nor does the aggregator for who is over an allowance."""
+    proxy.change = lambda _: httpx.Response(status, text="not now")
     with pytest.raises(Unavailable):
         api.get("rounds/current")
+    # Nor is anything else believed of it, such as that a quota is used up.
+    quota = {"type": "urn:fgpr:problem:quota-exceeded", "detail": "for ever"}
+    proxy.change = lambda _: httpx.Response(status, json=quota)
+    with pytest.raises(Unavailable):
+        api.get("rounds/current")
+
+
+def test_a_quota_is_believed_where_it_is_signed_and_not_tried_again(
+    party: Party, api: Api, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rotation, "ROTATIONS_A_DAY", 0)
+    monkeypatch.setattr(api, "_attempts", 3)
+    # Learns the epoch.
+    assert api.get("rounds/current")
+    before = len(proxy.seen)
+    with pytest.raises(QuotaExceeded, match="within a day"):
+        api.put(f"clients/{party.name}/key", party.rotation(Ed25519PrivateKey.generate()))
+    assert len(proxy.seen) == before + 1
+
+
+def test_an_address_over_its_allowance_costs_no_signature(aggregator: Aggregator, api: Api, proxy: Proxy) -> None:
+    def empty(_key: str) -> None:
+        raise TooMany("too many requests", retry_after=1)
+
+    bodies = next(one for one in aggregator.app.user_middleware if one.cls is Bodies)
+    addresses = bodies.kwargs["addresses"]
+    real, addresses.take = addresses.take, empty
+    try:
+        with pytest.raises(Unavailable, match="too many"):
+            api.get("rounds/current")
+    finally:
+        addresses.take = real
+    assert proxy.seen[-1].status_code == 429
+    assert "signature" not in proxy.seen[-1].headers
+    assert api.get("rounds/current")
+    assert "signature" in proxy.seen[-1].headers
 
 
 def test_a_request_that_is_signed_by_nobody_s_rules(aggregator: Aggregator) -> None:

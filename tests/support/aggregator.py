@@ -4,7 +4,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,8 +17,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from fastapi import FastAPI
 from sqlalchemy import select
 
-from aggregator import main
+from aggregator import main, serving
 from aggregator.deadlines import Deadlines
+from aggregator.intake.connection import Gate
 from aggregator.keys import KeyDirectory
 from aggregator.service import enrolment, federations, inspection, operator, schedule
 from aggregator.service.caller import Caller
@@ -44,6 +45,15 @@ from support.party import Party, Recorded
 START = datetime(2031, 3, 9, 12, 0, 0, tzinfo=UTC)
 CONTRIBUTE_SECONDS = 600.0
 OPEN_SECONDS = 900.0
+
+GENEROUS: dict[str, Any] = {
+    "address_rate": 1e6,
+    "address_burst": 1_000_000,
+    "identity_rate": 1e6,
+    "identity_burst": 1_000_000,
+    "log_requests": False,
+}
+"""All parties of a test share one address, and are in a hurry."""
 
 
 @dataclass
@@ -85,6 +95,7 @@ class Aggregator:
     federation: Federation
     parties: dict[str, Party] = field(default_factory=dict)
     transports: list[Recorded] = field(default_factory=list)
+    gate: Gate = field(init=False)
 
     @property
     def path(self) -> Path:
@@ -196,6 +207,8 @@ def served(
     waiters: int = 50,
     keeps_deadlines: bool = True,
     roster_key: Ed25519PublicKey | None = None,
+    prefix: str = "",
+    **changed: Any,
 ) -> Iterator[Aggregator]:
     """An aggregator behind a real server on a loopback socket.
 
@@ -207,11 +220,15 @@ def served(
         waiters: most requests that wait.
         roster_key: the public half, where the private one is held elsewhere.
         keeps_deadlines: with the thread that does what is due; without it that is done by requests and `advance`.
+        prefix: path of the public address.
+        changed: further settings.
     """
     with socket.create_server(("127.0.0.1", 0), backlog=256) as listener:
-        origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        made = _prepare(folder, origin, federation, random_bytes, url, waiters, roster_key)
-        with serving(made.app, made.context, listener, keeps_deadlines=keeps_deadlines):
+        scheme = "https" if "tls_key" in changed else "http"
+        origin = f"{scheme}://127.0.0.1:{listener.getsockname()[1]}{prefix}"
+        made = _prepare(folder, origin, federation, random_bytes, url, waiters, roster_key, changed)
+        with listening(made.app, made.context, listener, keeps_deadlines=keeps_deadlines) as gate:
+            made.gate = gate
             try:
                 yield made
             finally:
@@ -222,14 +239,15 @@ def served(
 
 
 @contextmanager
-def serving(app: FastAPI, context: Context, listener: socket.socket, *, keeps_deadlines: bool) -> Iterator[None]:
-    """Serve an application on a socket; its database is closed with it."""
-    config = uvicorn.Config(app, log_level="error", lifespan="on" if keeps_deadlines else "off", ws="none")
+def listening(app: FastAPI, context: Context, listener: socket.socket, *, keeps_deadlines: bool) -> Iterator[Gate]:
+    """Serve an application on a socket, behind a gate; its database is closed with it."""
+    config = serving.configure(app)
+    config.lifespan = "on" if keeps_deadlines else "off"
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:
-        yield
+        yield config.http.gate  # type: ignore[union-attr]  # it is a class of ours
     finally:
         server.should_exit = True
         thread.join(30)
@@ -244,6 +262,7 @@ def _prepare(
     url: str | None,
     waiters: int = 50,
     roster_key: Ed25519PublicKey | None = None,
+    changed: Mapping[str, Any] = {},
 ) -> Aggregator:
     settings = Settings(
         database=url or migrated_sqlite(folder / "fgpr.db"),
@@ -251,6 +270,7 @@ def _prepare(
         origin=origin,
         tick_seconds=0.05,
         waiters=waiters,
+        **(GENEROUS | changed),
     )
     keys, clock, federation = KeyDirectory(settings.keys), Clock(), federation or settings_of()
     keys.ensure_service()

@@ -15,7 +15,7 @@ from aggregator import main
 from aggregator.service.context import Context
 from aggregator.storage.engine import Database
 from aggregator.storage.tables import metadata
-from support.aggregator import Aggregator, served, serving
+from support.aggregator import Aggregator, listening, served
 from support.party import Party, Recorded
 
 
@@ -69,7 +69,7 @@ def two_replicas(folder: Path, url: str, *, keeps_deadlines: bool = True) -> Ite
         context = first.second_replica()
         app = main.create_app(first.settings, context)
         ports = [int(first.settings.origin.rpartition(":")[2]), listener.getsockname()[1]]
-        with serving(app, context, listener, keeps_deadlines=keeps_deadlines):
+        with listening(app, context, listener, keeps_deadlines=keeps_deadlines):
             yield Replicas(first, context, ports)
 
 

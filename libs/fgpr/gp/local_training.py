@@ -151,8 +151,8 @@ class _Objective:
     def batch_size(self) -> int:
         return self._likelihood.rows
 
-    def restrict(self, batch: Rows | None) -> None:
-        self._likelihood.restrict(batch)
+    def restrict(self, batch: Rows | None, once: bool = False) -> None:
+        self._likelihood.restrict(batch, once)
 
     def at(self, theta: Array) -> tuple[float, float, Array]:
         """(loss a point, log prior, gradient a point of the loss with its share of the prior)."""
@@ -189,7 +189,7 @@ def _step(
     whole = True
     for batch in batches:
         if batch is not None or not whole:
-            objective.restrict(batch)
+            objective.restrict(batch, once=batch is not None)
             whole = batch is None
         loss, log_prior, gradient = objective.at(current)
         objective.losses.append(loss)

@@ -139,7 +139,7 @@ class StackedLikelihood:
             gradient[:, NOISE] = q * (trace - aa)
             inverse -= a[:, :, np.newaxis] * (a / s2[:, np.newaxis])[:, np.newaxis, :]
             inverse *= weight
-            gradient[:, LENGTHSCALES] = 0.5 * np.einsum("bij,bijd->bd", inverse, scaled)
+            gradient[:, LENGTHSCALES] = 0.5 * profile.slope * np.einsum("bij,bijd->bd", inverse, scaled)
         if not (np.isfinite(nats).all() and np.isfinite(gradient).all()):
             return None
         return StackedValues(nats, gradient, 0.0)

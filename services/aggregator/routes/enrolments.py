@@ -3,15 +3,17 @@
 from fastapi import APIRouter, Request, Response
 
 from aggregator.auth import signed_with
+from aggregator.routes.documents import documented
 from aggregator.routes.wiring import Body, ContextDependency, answer
 from aggregator.service import enrolment
 from fgpr import signatures
-from fgpr.rest import EnrolmentRequest
+from fgpr.errors import Conflict
+from fgpr.rest import EnrolmentReceipt, EnrolmentRequest
 
 router = APIRouter(tags=["enrolment"])
 
 
-@router.post("/enrolments")
+@router.post("/enrolments", **documented(EnrolmentReceipt, Conflict, body=EnrolmentRequest, status=201))
 def enrol(request: Request, context: ContextDependency, body: Body) -> Response:
     """Take up a ticket; the request is signed with the key that it enrols."""
     wanted = EnrolmentRequest.decode(body)

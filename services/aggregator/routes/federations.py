@@ -1,42 +1,56 @@
 """Rosters, priors, another key, and leaving."""
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
+from aggregator.routes.documents import documented
 from aggregator.routes.log import Readable
-from aggregator.routes.wiring import Body, ContextDependency, Name, Number, SignedBy, answer
+from aggregator.routes.wiring import FOR_EVER, GET, Body, ContextDependency, Name, Number, SignedBy, answer, tagged
 from aggregator.service import audit, enrolment, federations, rosters, rotation
+from fgpr.errors import Conflict, QuotaExceeded, UnknownResource
+from fgpr.message import Signed
+from fgpr.rest import PriorView
+from fgpr.rotation import RotationReceipt, RotationRequest
+from fgpr.secagg.roster import Roster
 
 router = APIRouter(prefix="/federations/{federation}", tags=["federation"])
 
-FOR_EVER = "public, max-age=31536000, immutable"
+NEWEST = "private, no-cache"
+"""Cache-Control of what may have a successor: kept, and asked for each time."""
 
 
-@router.get("/rosters/{version}")
-def roster(context: Readable, federation: Name, version: Number) -> Response:
+@router.api_route(
+    "/rosters/{version}", methods=GET, **documented(Signed[Roster], UnknownResource, signed=None, tagged=True)
+)
+def roster(request: Request, context: Readable, federation: Name, version: Number) -> Response:
     """A roster version; unsigned where the log that holds it is public, since anybody may check who was admitted."""
-    cache = FOR_EVER if audit.is_public(context) else "no-store"
-    return answer(rosters.roster(context, federation, version), cache=cache)
+    cache = f"public, {FOR_EVER}" if audit.is_public(context) else "no-store"
+    return tagged(request, rosters.roster(context, federation, version), cache)
 
 
-@router.get("/priors/latest")
-def latest_prior(context: ContextDependency, caller: SignedBy, federation: Name) -> Response:
+@router.api_route("/priors/latest", methods=GET, **documented(PriorView, UnknownResource, tagged=True))
+def latest_prior(request: Request, context: ContextDependency, caller: SignedBy, federation: Name) -> Response:
     """The newest prior with its leaf in the audit log."""
-    return answer(federations.prior(context, caller, federation, None))
+    return tagged(request, federations.prior(context, caller, federation, None), NEWEST)
 
 
-@router.get("/priors/{version}")
-def prior(context: ContextDependency, caller: SignedBy, federation: Name, version: Number) -> Response:
+@router.api_route("/priors/{version}", methods=GET, **documented(PriorView, UnknownResource, tagged=True))
+def prior(
+    request: Request, context: ContextDependency, caller: SignedBy, federation: Name, version: Number
+) -> Response:
     """One version of the prior with its leaf in the audit log."""
-    return answer(federations.prior(context, caller, federation, version))
+    return tagged(request, federations.prior(context, caller, federation, version), f"private, {FOR_EVER}")
 
 
-@router.put("/clients/{client}/key")
+@router.put(
+    "/clients/{client}/key",
+    **documented(RotationReceipt, UnknownResource, Conflict, QuotaExceeded, body=RotationRequest),
+)
 def replace_key(context: ContextDependency, caller: SignedBy, body: Body, federation: Name, client: Name) -> Response:
     """A party replaces its identity key; signed by the old one, whose word counts no more afterwards."""
     return answer(rotation.replace_client_key(context, caller, federation, client, body))
 
 
-@router.delete("/clients/{client}", status_code=204)
+@router.delete("/clients/{client}", **documented(None, UnknownResource, Conflict, status=204))
 def leave(context: ContextDependency, caller: SignedBy, federation: Name, client: Name) -> Response:
     """A client leaves: its key is revoked at once."""
     enrolment.leave(context, caller, federation, client)

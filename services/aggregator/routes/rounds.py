@@ -7,21 +7,38 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from aggregator.auth import body_limit
-from aggregator.routes.wiring import Body, ContextDependency, Name, Number, SignedBy, WiringDependency, answer
+from aggregator.routes.documents import documented
+from aggregator.routes.wiring import (
+    GET,
+    Body,
+    ContextDependency,
+    Name,
+    Number,
+    SignedBy,
+    WiringDependency,
+    answer,
+    next_page,
+)
 from aggregator.service import complaints, round_views, rounds, schedule
 from aggregator.service.context import Context
-from fgpr.errors import FgprError
+from fgpr.errors import Conflict, FgprError, TooLate, UnknownResource
+from fgpr.message import Signed
+from fgpr.rest import Receipt, RoundList, RoundView
+from fgpr.secagg.messages import CohortView, Complaint, Contribution, Opening
 
 router = APIRouter(prefix="/federations/{federation}/rounds", tags=["rounds"])
 
 LONGEST_WAIT = 30
 """Seconds that a request may wait for a change."""
 
+POLL_SECONDS = 2
+"""Retry-After of an answer in which nothing is new: for those who ask again without waiting here."""
+
 CONTRIBUTION_LIMIT = 4 * 2**20
 COMPLAINT_LIMIT = 4 * 2**20
 
 
-@router.get("/current")
+@router.api_route("/current", methods=GET, **documented(RoundView))
 def current(
     found: WiringDependency,
     caller: SignedBy,
@@ -41,22 +58,29 @@ def current(
                 context.bell.wait(rings, left)
                 rings = context.bell.rings
         view = round_views.view(context, caller, federation)
-    return answer(view)
+    return answer(view, headers={"Retry-After": str(POLL_SECONDS)} if seen == view.state else None)
 
 
-@router.get("")
+@router.api_route("", methods=GET, **documented(RoundList))
 def listing(
-    context: ContextDependency,
+    found: WiringDependency,
     caller: SignedBy,
     federation: Name,
     before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
     limit: Annotated[int, Query(ge=1, le=round_views.MOST_ROUNDS)] = 50,
 ) -> Response:
     """Rounds, newest first."""
-    return answer(round_views.listing(context, caller, federation, before, limit))
+    page = round_views.listing(found.context, caller, federation, before, limit)
+    path = f"/v1/federations/{federation}/rounds"
+    following = None if page.next is None else next_page(found, path, before=page.next, limit=limit)
+    return answer(page, headers=following)
 
 
-@router.put("/{number}/contributions/{client}", dependencies=[body_limit(CONTRIBUTION_LIMIT)])
+@router.put(
+    "/{number}/contributions/{client}",
+    dependencies=[body_limit(CONTRIBUTION_LIMIT)],
+    **documented(Receipt, UnknownResource, Conflict, TooLate, body=Contribution),
+)
 def contribute(
     context: ContextDependency, caller: SignedBy, body: Body, federation: Name, number: Number, client: Name
 ) -> Response:
@@ -66,13 +90,16 @@ def contribute(
     return answer(receipt)
 
 
-@router.get("/{number}/cohort")
+@router.api_route("/{number}/cohort", methods=GET, **documented(CohortView, UnknownResource, Conflict, TooLate))
 def cohort(context: ContextDependency, caller: SignedBy, federation: Name, number: Number) -> Response:
     """The cohort with the calling member's own boxes."""
     return answer(rounds.cohort(context, caller, federation, number))
 
 
-@router.put("/{number}/openings/{client}")
+@router.put(
+    "/{number}/openings/{client}",
+    **documented(Receipt, UnknownResource, Conflict, TooLate, body=Signed[Opening]),
+)
 def open_(
     context: ContextDependency, caller: SignedBy, body: Body, federation: Name, number: Number, client: Name
 ) -> Response:
@@ -82,7 +109,11 @@ def open_(
     return answer(receipt)
 
 
-@router.put("/{number}/complaints/{client}", dependencies=[body_limit(COMPLAINT_LIMIT)])
+@router.put(
+    "/{number}/complaints/{client}",
+    dependencies=[body_limit(COMPLAINT_LIMIT)],
+    **documented(Receipt, UnknownResource, Conflict, TooLate, body=Signed[Complaint]),
+)
 def complain(
     context: ContextDependency, caller: SignedBy, body: Body, federation: Name, number: Number, client: Name
 ) -> Response:

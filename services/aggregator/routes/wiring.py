@@ -1,19 +1,24 @@
 """What routes find at `app.state.aggregator`, and the answers and dependencies that they share."""
 
+import hashlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated
+from urllib.parse import urlencode
 
 from fastapi import Depends, HTTPException, Path, Query, Request, Response
 
 from aggregator.auth import raw_body, signed, signed_if_at_all
+from aggregator.metrics import Metrics
 from aggregator.service import admission
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
+from aggregator.service.readiness import ReadinessCheck
 from aggregator.settings import Settings
+from aggregator.token_buckets import TokenBuckets
 from fgpr.message import Message
 
 
@@ -24,6 +29,9 @@ class Wiring:
     settings: Settings
     context: Context
     waiting: threading.BoundedSemaphore = field(repr=False)
+    metrics: Metrics = field(repr=False)
+    readiness: ReadinessCheck = field(repr=False)
+    identities: TokenBuckets = field(repr=False)
     epoch: str
 
     def clock(self) -> datetime:
@@ -33,6 +41,14 @@ class Wiring:
     def find_key(self, key_id: str, /) -> bytes | None:
         """The public key of that id, of whoever enrolled at any time."""
         return admission.find_key(self.context, key_id)
+
+    def admit(self, key_id: str, /) -> None:
+        """Take from the allowance of a key whose signature held.
+
+        Raises:
+            TooMany: it asks too often.
+        """
+        self.identities.take(key_id)
 
     @contextmanager
     def place_to_wait(self) -> Iterator[bool]:
@@ -73,13 +89,41 @@ WiringDependency = Annotated[Wiring, Depends(wiring)]
 SignedBy = Annotated[Caller, Depends(signed)]
 MaybeSignedBy = Annotated[Caller | None, Depends(signed_if_at_all)]
 Body = Annotated[bytes, Depends(json_body)]
-Name = Annotated[str, Path(pattern="^[a-z0-9-]{1,64}$")]
-Number = Annotated[int, Path(ge=0, le=2**31 - 1)]
-Index = Annotated[int, Query(ge=0, le=2**53)]
+Name = Annotated[str, Path(pattern="^[a-z0-9-]{1,64}$", examples=["turbofan"])]
+Number = Annotated[int, Path(ge=0, le=2**31 - 1, examples=[3])]
+Index = Annotated[int, Query(ge=0, le=2**53, examples=[0])]
 
 
-def answer(message: Message, status: int = 200, cache: str = "no-store") -> Response:
+GET = ["GET", "HEAD"]
+"""Methods of a route that reads: the server leaves the body of an answer to HEAD out."""
+
+FOR_EVER = "max-age=31536000, immutable"
+"""Cache-Control of what never changes, after `public` or `private`."""
+
+
+def answer(
+    message: Message, status: int = 200, cache: str = "no-store", headers: Mapping[str, str] | None = None
+) -> Response:
     """A message as the body of an answer."""
     return Response(
-        message.model_dump_json(), status_code=status, media_type="application/json", headers={"Cache-Control": cache}
+        message.model_dump_json(),
+        status_code=status,
+        media_type="application/json",
+        headers={"Cache-Control": cache, **(headers or {})},
     )
+
+
+def tagged(request: Request, message: Message, cache: str) -> Response:
+    """A message with its ETag; 304 without a body where the request's If-None-Match names it (RFC 9110, 13.1.2)."""
+    response = answer(message, cache=cache)
+    etag = f'"{hashlib.sha256(response.body).hexdigest()[:32]}"'
+    response.headers["ETag"] = etag
+    known = [one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")]
+    if etag in known or known == ["*"]:
+        return Response(status_code=304, headers={"Cache-Control": cache, "ETag": etag})
+    return response
+
+
+def next_page(found: Wiring, path: str, **query: int) -> dict[str, str]:
+    """The Link header to where a list goes on; its address is the public one, as signatures take it."""
+    return {"Link": f'<{found.settings.origin}{path}?{urlencode(query)}>; rel="next"'}

@@ -24,6 +24,10 @@ class KeyRing(Protocol):
         """A federation's roster key."""
         ...
 
+    def check(self) -> None:
+        """Check that the service key can be read now; raises CryptographicError."""
+        ...
+
     def remember(self, note: str) -> None:
         """Keep the newest checkpoint, outside the database."""
         ...

@@ -5,6 +5,7 @@ synchronous to the disk, and erased values are overwritten.
 """
 
 import sqlite3
+import time
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -14,6 +15,9 @@ WRITES = "fgpr_writes"
 
 WAIT_MS = 15_000
 """How long a writer waits for another process's transaction."""
+
+LOOK_AGAIN_SECONDS = 0.02
+"""Between two attempts to change a new file to WAL."""
 
 
 def engine(url: str) -> Engine:
@@ -51,14 +55,22 @@ def truncate_log(made: Engine, wait_ms: int) -> bool:
 def _configure(connection: sqlite3.Connection, _record: Any) -> None:
     # The driver must not begin transactions by itself: it would begin them deferred.
     connection.isolation_level = None
-    for pragma in (
-        "journal_mode=WAL",
-        "synchronous=FULL",
-        "foreign_keys=ON",
-        "secure_delete=ON",
-        f"busy_timeout={WAIT_MS}",
-    ):
+    for pragma in (f"busy_timeout={WAIT_MS}", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
         connection.execute(f"PRAGMA {pragma}")
+    _keep_log(connection)
+
+
+def _keep_log(connection: sqlite3.Connection) -> None:
+    # A new file changes to WAL under every lock at once. Where others do the same, SQLite gives up without waiting.
+    end = time.monotonic() + WAIT_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(LOOK_AGAIN_SECONDS)
 
 
 def _begin(connection: Connection) -> None:

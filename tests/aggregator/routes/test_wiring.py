@@ -49,46 +49,6 @@ def check_problem(response: httpx.Response, status: int) -> dict[str, Any]:
     return document
 
 
-def nested(depth: int) -> bytes:
-    return b'{"header":' + b"[" * depth + b"]" * depth + b"}"
-
-
-BODIES = {
-    "no JSON": b"contribution",
-    "half": b'{"header":',
-    "not UTF-8": b'{"header":"\xff\xfe"}',
-    "a number": b"7",
-    "null": b"null",
-    "an array": b"[]",
-    "another object": b'{"a":1}',
-    "repeated key": b'{"header":1,"header":2}',
-    "NaN": b'{"header":NaN}',
-    "Infinity": b'{"header":-Infinity}',
-    "beyond floats": b'{"header":1e999}',
-    "many digits": b'{"header":' + b"9" * 5000 + b"}",
-    "deep": nested(100),
-    "very deep": nested(100_000),
-    "lone surrogate": b'{"header":"\\ud800"}',
-    "null byte": b'{"header":"\\u0000"}',
-    "empty object": b"{}",
-    "space only": b"   ",
-}
-
-
-@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
-def test_bodies_that_are_no_messages(aggregator: Aggregator, party: Party, body: bytes) -> None:
-    before = aggregator.dump()
-    check_problem(send(party, "PUT", f"{ROUND}/1/contributions/{party.name}", body), 422)
-    check_problem(send(party, "POST", "/v1/enrolments", body), 422)
-    check_problem(send(party, "PUT", f"{ROUND}/1/openings/{party.name}", body), 422)
-    assert aggregator.dump() == before
-
-
-def test_an_empty_body_is_no_message_either(party: Party) -> None:
-    for method, path in (("PUT", f"{ROUND}/1/contributions/{party.name}"), ("POST", "/v1/enrolments")):
-        assert check_problem(send(party, method, path), 415)["title"] == "Unsupported Media Type"
-
-
 @pytest.mark.parametrize("kind", ["text/plain", "application/xml", "application/jsonp", "", "application/json-seq"])
 def test_another_content_type(aggregator: Aggregator, party: Party, kind: str) -> None:
     body, before = party.contribution(), aggregator.dump()

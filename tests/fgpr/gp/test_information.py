@@ -66,7 +66,10 @@ def test_value_and_gradient_are_the_same_as_without(text: str) -> None:
     kernel, X, y, theta = problem(text, 3)
     likelihood = Likelihood(kernel, X, y)
     ours, plain = likelihood.curvature(theta), likelihood.value_and_gradient(theta)
-    assert (ours.nats, ours.gradient.tolist(), ours.jitter) == (plain.nats, plain.gradient.tolist(), plain.jitter)
+    # Few rows of one kernel of the distance have a way of their own without an information: the same to rounding.
+    assert ours.nats == pytest.approx(plain.nats, rel=1e-13)
+    np.testing.assert_allclose(ours.gradient, plain.gradient, rtol=1e-11)
+    assert ours.jitter == plain.jitter == 0.0
 
 
 def test_memory_is_estimated_before_it_is_taken() -> None:

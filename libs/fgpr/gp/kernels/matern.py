@@ -31,6 +31,7 @@ class Matern:
     """
 
     rough: ClassVar[bool] = True
+    slope: ClassVar[float] = 1.0
 
     def __init__(self, nu: float) -> None:
         if not NU_LIMITS[0] <= nu <= NU_LIMITS[1]:

@@ -16,6 +16,7 @@ class Matern12:
 
     factor: ClassVar[float] = 1.0
     rough: ClassVar[bool] = True
+    slope: ClassVar[float] = 1.0
 
     def correlate(self, squares: Array, weight: Array | None) -> None:
         """See `fgpr.gp.kernels.radial.Profile.correlate`; here d c / d log l_d = exp(-r) / r (z_d - z'_d)^2.

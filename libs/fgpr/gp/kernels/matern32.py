@@ -16,6 +16,7 @@ class Matern32:
 
     factor: ClassVar[float] = 3.0
     rough: ClassVar[bool] = False
+    slope: ClassVar[float] = 3.0
 
     def correlate(self, squares: Array, weight: Array | None) -> None:
         """See `fgpr.gp.kernels.radial.Profile.correlate`; here d c / d log l_d = 3 exp(-u) (z_d - z'_d)^2.
@@ -23,11 +24,8 @@ class Matern32:
         The derivative follows from dc/du = -u exp(-u) and du / d log l_d = -3 (z_d - z'_d)^2 / u: no division by
         a distance of 0 is left.
         """
-        np.abs(squares, out=squares)
         np.sqrt(squares, out=squares)
         decay = np.negative(squares, out=weight)
         np.exp(decay, out=decay)
         squares += 1.0
         squares *= decay
-        if weight is not None:
-            weight *= 3.0

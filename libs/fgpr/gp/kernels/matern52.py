@@ -16,13 +16,13 @@ class Matern52:
 
     factor: ClassVar[float] = 5.0
     rough: ClassVar[bool] = False
+    slope: ClassVar[float] = 5.0 / 3.0
 
     def correlate(self, squares: Array, weight: Array | None) -> None:
         """See `fgpr.gp.kernels.radial.Profile.correlate`; here d c / d log l_d = 5/3 (1 + u) exp(-u) (z_d - z'_d)^2.
 
         The derivative follows from dc/du = -u (1 + u) exp(-u) / 3 and du / d log l_d = -5 (z_d - z'_d)^2 / u.
         """
-        np.maximum(squares, 0.0, out=squares)
         u = np.sqrt(squares)
         decay = np.exp(-u)
         u += 1.0
@@ -31,4 +31,3 @@ class Matern52:
         squares *= decay
         if weight is not None:
             np.multiply(u, decay, out=weight)
-            weight *= 5.0 / 3.0

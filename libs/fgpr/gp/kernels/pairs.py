@@ -1,6 +1,6 @@
 """Squared differences of every pair of few inputs, kept, so that a step needs one product of a matrix and a vector.
 
-For a small batch the calls cost more than the arithmetic, and this takes the fewest. It costs 12 n^2 d bytes, and
+For a small batch the calls cost more than the arithmetic, and this takes the fewest. It costs 4 n^2 d bytes, and
 distances come from differences: nothing cancels.
 """
 
@@ -8,40 +8,37 @@ import numpy as np
 from scipy.linalg.blas import dgemv
 
 from fgpr.gp.arrays import Array
-
-LIMIT = 16_384
-"""Largest n^2 d: where more numbers than that would be read at each step, products of the inputs are faster."""
+from fgpr.gp.triangle import layout
 
 
 class Pairs:
-    """The pairs of n inputs of d features.
+    """The pairs of n inputs of d features, as a triangle packed by `fgpr.gp.triangle`.
 
     Args:
-        X: shape (n, d), at least two rows.
+        X: shape (n, d).
     """
 
     def __init__(self, X: Array) -> None:
-        rows, features = X.shape
-        difference = X[:, np.newaxis, :] - X
+        first, second, *_ = layout(len(X))
         # What overflows here is not finite in the likelihood either, which says so.
         with np.errstate(over="ignore"):
+            difference = X.take(first, axis=0)
+            difference -= X.take(second, axis=0)
             difference *= difference
-        squares = difference.reshape(rows * rows, features)
-        self._squares = np.ascontiguousarray(squares.T)
-        # In the order of a Fortran array, where the lower triangle comes below the diagonal of each column.
-        self._places = np.flatnonzero(np.triu(np.ones((rows, rows), dtype=bool), 1))
-        self._lower = np.asfortranarray(squares[self._places])
+        self._squares = np.asfortranarray(difference)
 
-    def weighted_sum(self, weights: Array, out: Array) -> None:
-        """The sum over d of weights_d (x_id - x_jd)^2 into `out`, of shape (n, n) in Fortran order."""
-        np.dot(weights, self._squares, out=out.ravel("K"))
+    def weighted_sum(self, factor: float, weights: Array) -> Array:
+        """Factor times the sum over d of weights_d (x_id - x_jd)^2, of shape (n (n + 1) / 2,)."""
+        # BLAS overflows without a warning, unlike `np.dot`; the caller looks at what comes out.
+        squares: Array = dgemv(factor, self._squares, weights)
+        return squares
 
-    def sums(self, weights: Array) -> Array:
-        """Half the sum over ij of w_ij (x_id - x_jd)^2 for each feature, of shape (d,).
+    def sums(self, factor: float, weights: Array) -> Array:
+        """Factor times half the sum over all ij of w_ij (x_id - x_jd)^2 for each feature, of shape (d,).
 
         Args:
-            weights: w, symmetric, shape (n, n), Fortran order; only its lower triangle is read.
+            factor: of all.
+            weights: w, symmetric, its lower triangle packed.
         """
-        # BLAS overflows without a warning, unlike `np.dot`; the caller looks at what comes out.
-        total: Array = dgemv(1.0, self._lower, weights.ravel("K").take(self._places), trans=1)
+        total: Array = dgemv(factor, self._squares, weights, trans=1)
         return total

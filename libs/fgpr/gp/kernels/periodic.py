@@ -58,14 +58,14 @@ class PlacedPeriodic:
     def fill(self, correlation: Array, weight: Array | None) -> None:
         """See the protocol; the weight is the correlation itself."""
         self._inputs.squared_distances(-0.5, correlation)
-        _exponential(correlation)
+        np.exp(correlation, out=correlation)
         if weight is not None:
             weight[...] = correlation
 
     def cross(self, other: "PlacedPeriodic") -> Array:
         """See the protocol."""
         exponent = self._inputs.squared_distances_to(other._inputs, -0.5)
-        _exponential(exponent)
+        np.exp(exponent, out=exponent)
         return exponent
 
     def gradient(self, product: Array, weight: Array) -> Array:
@@ -92,8 +92,3 @@ class PlacedPeriodic:
             yield correlation * (4.0 * inverse) * np.sin(0.5 * difference) ** 2
         for difference, inverse in zip(differences, self._inverse_squares, strict=True):
             yield correlation * inverse * difference * np.sin(difference)
-
-
-def _exponential(exponent: Array) -> None:
-    np.minimum(exponent, 0.0, out=exponent)
-    np.exp(exponent, out=exponent)

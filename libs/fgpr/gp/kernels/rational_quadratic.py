@@ -60,7 +60,6 @@ class PlacedRationalQuadratic:
 
     def _correlate(self, u: Array, weight: Array | None) -> None:
         """Turn u = v - 1 into correlations."""
-        np.maximum(u, 0.0, out=u)
         base = 1.0 + u if weight is not None else None
         np.log1p(u, out=u)
         u *= -self._alpha
@@ -72,7 +71,6 @@ class PlacedRationalQuadratic:
         """The derivative d c / d log alpha = alpha c ((v - 1) / v - log v)."""
         u = np.empty((self._inputs.rows, self._inputs.rows), order="F")
         self._inputs.squared_distances(0.5 / self._alpha, u)
-        np.maximum(u, 0.0, out=u)
         logs = np.log1p(u)
         derivative: Array = self._alpha * np.exp(-self._alpha * logs) * (u / (1.0 + u) - logs)
         return derivative

@@ -16,10 +16,10 @@ class RBF:
 
     factor: ClassVar[float] = -0.5
     rough: ClassVar[bool] = False
+    slope: ClassVar[float] = 1.0
 
     def correlate(self, squares: Array, weight: Array | None) -> None:
         """See `fgpr.gp.kernels.radial.Profile.correlate`; here d c / d log l_d = c (z_d - z'_d)^2."""
-        np.minimum(squares, 0.0, out=squares)
         np.exp(squares, out=squares)
         if weight is not None:
             weight[...] = squares

@@ -13,11 +13,14 @@ from scipy.spatial.distance import cdist
 
 from fgpr.errors import NumericalError
 from fgpr.gp.arrays import Array
-from fgpr.gp.kernels.pairs import LIMIT as PAIRS_LIMIT
 from fgpr.gp.kernels.pairs import Pairs
 from fgpr.gp.kernels.panels import Panel
+from fgpr.gp.triangle import pack, unpack
 
-_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+PAIRS_LIMIT = 16_384
+"""Largest n^2 d for `Pairs`: where more numbers would be read at each step, products of the inputs are faster."""
+
+ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 
 
 class ScaledInputs:
@@ -77,9 +80,9 @@ class ScaledInputs:
         self._precision = self._inverse * self._inverse
         self._laid = False
         # BLAS overflows without a warning, unlike `np.dot`.
-        self.rounding = _ROUNDING * (1.0 + 0.5 * ddot(self._reach, self._precision))
+        self.rounding = ROUNDING * (1.0 + 0.5 * ddot(self._reach, self._precision))
         if self._exact:
-            self.rounding = math.sqrt(_ROUNDING * self.rounding)
+            self.rounding = math.sqrt(ROUNDING * self.rounding)
         if not math.isfinite(self.rounding):
             raise NumericalError("inputs over length-scales overflow: scale the inputs or raise the length-scales")
 
@@ -97,9 +100,9 @@ class ScaledInputs:
         self._right[:, d] = squares
 
     def squared_distances(self, factor: float, out: Array) -> None:
-        """Factor times |z_i - z_j|^2 into `out`, of shape (n, n) in Fortran order; rounding can pass 0."""
+        """Factor times |z_i - z_j|^2 into `out`, of shape (n, n) in Fortran order."""
         if self._small:
-            self._paired().weighted_sum(factor * self._precision, out)
+            unpack(self._paired().weighted_sum(factor, self._precision), out)
             return
         self._lay()
         if self._exact:
@@ -107,6 +110,7 @@ class ScaledInputs:
             out *= factor
         else:
             dgemm(factor, self._left, self._right, trans_b=1, c=out, overwrite_c=1)
+            _drop_wrong_signs(out, factor)
 
     def squared_distances_in(self, panel: Panel, factor: float, out: Array) -> None:
         """Factor times |z_i - z_j|^2 of one panel into `out`, of the panel's shape, contiguous in Fortran order."""
@@ -117,6 +121,7 @@ class ScaledInputs:
         else:
             left, right = self._left[panel.start :], self._right[panel.start : panel.stop]
             dgemm(factor, left, right, trans_b=1, c=out, overwrite_c=1)
+            _drop_wrong_signs(out, factor)
 
     def squared_distances_to(self, other: "ScaledInputs", factor: float) -> Array:
         """Factor times the squared distances between these rows and those of `other`, of shape (n, m).
@@ -130,6 +135,7 @@ class ScaledInputs:
             squares *= factor
             return squares
         product: Array = dgemm(factor, self._left, other._right, trans_b=1)
+        _drop_wrong_signs(product, factor)
         return product
 
     def weighted_spread(self, weights: Array) -> Array:
@@ -139,7 +145,7 @@ class ScaledInputs:
             weights: w, symmetric, shape (n, n), Fortran order; only its lower triangle is read.
         """
         if self._small:
-            return self._paired().sums(weights) * self._precision
+            return self._paired().sums(1.0, pack(weights)) * self._precision
         self._lay()
         if self._exact:
             lower = np.tril(weights)
@@ -158,6 +164,11 @@ class ScaledInputs:
         if self._pairs is None:
             self._pairs = Pairs(self._centred)
         return self._pairs
+
+
+def _drop_wrong_signs(products: Array, factor: float) -> None:
+    """Rounding of a product moves small distances past 0."""
+    (np.maximum if factor > 0.0 else np.minimum)(products, 0.0, out=products)
 
 
 def _spread(lower: Array, column: Array) -> float:

@@ -1,0 +1,86 @@
+"""Whether this process can do its work: database there, of the right schema and writable; keys readable."""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from aggregator.service.context import Context
+from aggregator.storage import migrate, probe
+from fgpr.errors import FgprError
+
+KEPT_SECONDS = 1.0
+"""How long an answer serves further askers: nobody signs for this question, and it writes to the disk."""
+
+FIRST_SECONDS = 2.0
+"""How long the first askers of all wait for the first look."""
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """What was found, with a reason for each fault."""
+
+    faults: tuple[str, ...]
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is no fault."""
+        return not self.faults
+
+
+class ReadinessCheck:
+    """Looks when asked, one look at a time.
+
+    Args:
+        context: this process.
+        clock: seconds that never run backwards.
+    """
+
+    def __init__(self, context: Context, clock: Callable[[], float] = time.monotonic) -> None:
+        self._context = context
+        self._clock = clock
+        self._looking = threading.Lock()
+        self._last = Readiness(("the first look is under way",))
+        self._at = float("-inf")
+
+    def look(self) -> Readiness:
+        """What a look found that is no older than `KEPT_SECONDS`, or the last one while another look is under way.
+
+        Where there is no last one, the first one is waited for, but no longer than `FIRST_SECONDS`.
+        """
+        first = self._at == float("-inf")
+        # A database that does not answer holds one thread with this question, not all of them.
+        if self._stale() and self._looking.acquire(timeout=FIRST_SECONDS if first else 0):
+            try:
+                if self._stale():
+                    self._last = Readiness(tuple(self._faults()))
+                    self._at = self._clock()
+            finally:
+                self._looking.release()
+        return self._last
+
+    def _stale(self) -> bool:
+        return self._clock() - self._at >= KEPT_SECONDS
+
+    def _faults(self) -> list[str]:
+        faults = []
+        checks: dict[str, Callable[[], None]] = {
+            "schema": partial(migrate.check_schema, self._context.database),
+            "database": self._write,
+            "keys": self._context.keys.check,
+        }
+        for part, check in checks.items():
+            try:
+                check()
+            except FgprError as error:
+                faults.append(f"{part}: {error}")
+            except Exception as error:
+                # Whoever asks wants an answer; what an unforeseen exception says may be too much of one.
+                faults.append(f"{part}: {type(error).__name__}")
+        return faults
+
+    def _write(self) -> None:
+        with self._context.database.write() as connection:
+            probe.write_and_remove(connection, secrets.token_hex(16), self._context.clock())

@@ -1,0 +1,125 @@
+"""The HTTP server around the application: its connections, its limits, TLS, and the listener for metrics."""
+
+import os
+import resource
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import prometheus_client
+import uvicorn
+from fastapi import FastAPI
+
+from aggregator.intake.connection import Gate, connection_class
+from aggregator.routes.wiring import Wiring
+from aggregator.settings import Settings
+from fgpr import private_keys
+from fgpr.errors import CryptographicError, LocalProtocolError
+
+SPARE_FILES = 200
+"""Files that a process needs beside its connections: database, keys, log."""
+
+GRACE_SECONDS = 5
+
+
+def configure(app: FastAPI, *, host: str = "127.0.0.1", port: int = 0) -> uvicorn.Config:
+    """The server's configuration.
+
+    Args:
+        app: made by `aggregator.main.create_app`.
+        host: address to listen on.
+        port: 0 where a socket is handed over.
+
+    Raises:
+        CryptographicError: others can read the key of the certificate.
+        LocalProtocolError: certificate or key cannot be read, or do not belong together.
+    """
+    found: Wiring = app.state.aggregator
+    settings = found.settings
+    proxies = frozenset(one.strip() for one in settings.proxies.split(",") if one.strip())
+    gate = Gate(
+        most=_connections(settings.connections),
+        most_each=settings.connections_each,
+        proxies=proxies,
+        head_seconds=settings.head_seconds,
+        head_bytes=settings.head_bytes,
+        write_seconds=settings.write_seconds,
+        metrics=found.metrics,
+    )
+    context = tls_context(settings)
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        http=connection_class(gate),
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=sorted(proxies),
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        ssl_context_factory=None if context is None else lambda _config, _default: context,
+    )
+
+
+def tls_context(settings: Settings) -> ssl.SSLContext | None:
+    """TLS 1.2 and 1.3 with the certificate of the settings; None without one.
+
+    Raises:
+        CryptographicError: others can read the key.
+        LocalProtocolError: only one of the two is named, they cannot be read, or do not belong together.
+    """
+    certificate, key = settings.tls_certificate, settings.tls_key
+    if certificate is None and key is None:
+        return None
+    if certificate is None or key is None:
+        raise LocalProtocolError("TLS takes a certificate and its key: name both")
+    _check_key(key)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError) as error:
+        reason = error.reason if isinstance(error, ssl.SSLError) else error.strerror
+        raise LocalProtocolError(f"cannot use {certificate} with {key} for TLS: {reason}") from error
+    return context
+
+
+@contextmanager
+def metrics_listener(app: FastAPI) -> Iterator[None]:
+    """A listener for metrics alone, where the settings name one.
+
+    Raises:
+        OSError: its address is in use, or is none.
+    """
+    found: Wiring = app.state.aggregator
+    host, _, port = found.settings.metrics.rpartition(":")
+    if not host:
+        yield
+        return
+    server, thread = prometheus_client.start_http_server(int(port), host, found.metrics.registry)
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _check_key(path: Path) -> None:
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise CryptographicError(f"cannot read {path}: {error.strerror}") from error
+    private_keys.check_file(str(path), status.st_mode, status.st_uid, os.geteuid())
+
+
+def _connections(wanted: int) -> int:
+    """As many as the process may have files for: beyond, accepting would fail for all."""
+    files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files < wanted + SPARE_FILES:
+        files = wanted + SPARE_FILES if most == resource.RLIM_INFINITY else min(most, wanted + SPARE_FILES)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
+    return max(1, min(wanted, files - SPARE_FILES))
