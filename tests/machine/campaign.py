@@ -1,16 +1,12 @@
 """Runs the machine on one database."""
 
-import contextlib
 from collections import Counter
-from collections.abc import Callable
-from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from machine.databases import NewDatabase
 from machine.rounds import Rounds
-
-NewDatabase = Callable[[Path], contextlib.AbstractContextManager[str]]
 
 
 def run(
@@ -39,6 +35,7 @@ def run(
         database=None,
         deadline=None,
         print_blob=False,
+        report_multiple_bugs=False,
         verbosity=Verbosity.normal,
         phases=(Phase.generate, Phase.shrink) if shrink else (Phase.generate,),
         suppress_health_check=list(HealthCheck),

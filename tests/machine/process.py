@@ -11,7 +11,6 @@ from urllib.parse import unquote
 
 import anyio.to_thread
 import httpx
-from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
 from aggregator import main
@@ -19,11 +18,27 @@ from aggregator.deadlines import Deadlines
 from aggregator.routes.wiring import Wiring
 from aggregator.service import restoring
 from aggregator.service.context import Context
+from aggregator.service.readiness import ReadinessCheck
 from aggregator.settings import Settings
 from aggregator.storage import migrate
 from machine.faults import Crash, Fault, Fuse, MortalDatabase
 
 T = TypeVar("T")
+
+
+class Shell:
+    """Routes, middleware and an event loop: program, not state. Building them takes longer than many requests.
+
+    What they know of a process is in `app.state.aggregator`, which each process makes anew.
+    """
+
+    def __init__(self, settings: Settings, context: Context) -> None:
+        self.app = main.create_app(settings, context)
+        self.loop = asyncio.new_event_loop()
+
+    def close(self) -> None:
+        """Close the loop."""
+        self.loop.close()
 
 
 class Process:
@@ -33,8 +48,7 @@ class Process:
         settings: of every process.
         clock: the present time, aware.
         random_bytes: its generator.
-        app: routes and middleware of an earlier process. Building them takes longer than many requests, and what
-            they know of a process is all in `app.state.aggregator`, which is made anew.
+        shell: that of an earlier process.
 
     Raises:
         VerificationError: the log does not continue a checkpoint that is known outside the database.
@@ -45,21 +59,24 @@ class Process:
         settings: Settings,
         clock: Callable[[], datetime],
         random_bytes: Callable[[int], bytes],
-        app: FastAPI | None = None,
+        shell: Shell | None = None,
     ) -> None:
         context = main.create_context(settings, clock, random_bytes)
         self.database = MortalDatabase(settings.database)
         self.context: Context = dataclasses.replace(context, database=self.database)
-        self._loop = asyncio.new_event_loop()
         try:
-            if app is None:
-                self.app = main.create_app(settings, self.context)
-                self._wiring: Wiring = self.app.state.aggregator
-            else:
-                migrate.check_schema(self.database)
-                main.check_known(settings, self.context)
-                waiting, epoch = threading.BoundedSemaphore(settings.waiters), restoring.epoch(self.context)
-                self.app, self._wiring = app, Wiring(settings, self.context, waiting, epoch)
+            # What `create_app` checks, too, before it serves.
+            migrate.check_schema(self.database)
+            main.check_known(settings, self.context)
+            self.shell = shell or Shell(settings, self.context)
+            known: Wiring = self.shell.app.state.aggregator
+            self._wiring = dataclasses.replace(
+                known,
+                context=self.context,
+                waiting=threading.BoundedSemaphore(settings.waiters),
+                readiness=ReadinessCheck(self.context),
+                epoch=restoring.epoch(self.context),
+            )
         except BaseException:
             self.close()
             raise
@@ -68,7 +85,6 @@ class Process:
     def close(self) -> None:
         """What the system does with a process that is gone."""
         self.database.close()
-        self._loop.close()
 
     def arm(self, fault: Fault, commits: int) -> None:
         """Let it be killed at one of the next commits."""
@@ -128,8 +144,8 @@ class Process:
 
     def _serve(self, scope: Scope, receive: Receive, send: Send, sent: list[Any]) -> None:
         try:
-            self.app.state.aggregator = self._wiring
-            self._loop.run_until_complete(self.app(scope, receive, send))
+            self.shell.app.state.aggregator = self._wiring
+            self.shell.loop.run_until_complete(self.shell.app(scope, receive, send))
         except Crash:
             raise
         except Exception:

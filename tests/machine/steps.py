@@ -83,6 +83,7 @@ class Steps(RuleBasedStateMachine):
         The status is 0 where no answer came.
         """
         wire = self.world.wire
+        self.counts[f"fault {fault}"] += 1
         wire.fault, wire.commits, wire.answers = fault, commits, []
         try:
             done = send()

@@ -40,6 +40,7 @@ class Trouble(Steps):
     @rule(fault=FAULTS, commits=COMMITS)
     def tick(self, fault: Fault, commits: int) -> None:
         """A replica does what is due."""
+        self.counts[f"fault {fault}"] += 1
         self.world.tick(fault, commits)
         self.world.look()
         if fault is Fault.NONE:

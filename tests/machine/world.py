@@ -9,7 +9,6 @@ from pathlib import Path
 
 import typer
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from fastapi import FastAPI
 
 from aggregator import backup_commands, main
 from aggregator.keys import KeyDirectory
@@ -22,10 +21,10 @@ from machine import seen
 from machine.agent import Agent, Operator
 from machine.faults import CRASHES, Crash, Fault
 from machine.model import Model
-from machine.process import Process
+from machine.process import Process, Shell
 from machine.violation import require
 from machine.wire import Wire
-from support.aggregator import Clock, settings_of
+from support.aggregator import GENEROUS, Clock, settings_of
 from support.client import NAME
 
 ORIGIN = "http://aggregator.invalid"
@@ -54,7 +53,7 @@ class World:
     def __init__(self, folder: Path, url: str, seed: int = 1) -> None:
         self.folder, self.clock = folder, Clock()
         self.random_bytes = random.Random(seed).randbytes
-        self.settings = Settings(database=url, keys=folder / "keys", origin=ORIGIN, tick_seconds=1.0)
+        self.settings = Settings(database=url, keys=folder / "keys", origin=ORIGIN, tick_seconds=1.0, **GENEROUS)
         self.keys = KeyDirectory(self.settings.keys)
         self.keys.ensure_service()
         context = main.create_context(self.settings, self.clock, self.random_bytes)
@@ -68,7 +67,7 @@ class World:
 
         self.observer = Database(url)
         self._turn = 0
-        self._app: FastAPI | None = None
+        self._shell: Shell | None = None
         self.processes = [self._process() for _ in range(REPLICAS)]
         self.wire = Wire(self)
         self.operator = Operator(
@@ -89,8 +88,8 @@ class World:
     # processes
 
     def _process(self) -> Process:
-        process = Process(self.settings, self.clock, self.random_bytes, self._app)
-        self._app = process.app
+        process = Process(self.settings, self.clock, self.random_bytes, self._shell)
+        self._shell = process.shell
         return process
 
     def next(self) -> Process:
@@ -133,6 +132,8 @@ class World:
         self.operator.api.close()
         for process in self.processes:
             process.close()
+        assert self._shell is not None
+        self._shell.close()
         self.observer.close()
 
     # what is seen
