@@ -11,7 +11,7 @@ FLOWER_STAMP := $(FLOWER)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup setup-peers setup-flower demo test fuzz check openapi fmt bench bench-secagg attack kill mutants liars privacy lock clean containers-check
+.PHONY: help setup setup-peers setup-flower demo test fuzz check openapi fmt bench bench-secagg attack kill mutants liars privacy lock clean containers-check machine
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -86,6 +86,9 @@ kill: setup ## kill the aggregator at every statement, commit and write of three
 
 mutants: setup ## delete each check of the protocol once: the suite turns red; writes build/reports/mutants.json
 	PYTHONPATH=libs:tests $(BIN)/python -m mutants $(ARGS)
+
+machine: setup ## random lives of a federation on both databases: 10,000 steps each (ARGS="--seed N"); writes build/reports/machine.json
+	PYTHONPATH=tests $(BIN)/python -m machine $(ARGS)
 
 liars: setup ## lying clients among sixty engines, with and without groups (ARGS=--quick); writes build/reports/liars.json
 	PYTHONPATH=tests $(BIN)/python -m liars $(ARGS)
