@@ -29,6 +29,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/fgpr/secagg/test_privacy_checks.py",
         "tests/fgpr/secagg/test_suites.py",
         "tests/fgpr/secagg/test_group_refusals.py",
+        "tests/protocol/test_one_sum_a_version.py",
     ),
     "checked_draws": (
         "tests/fgpr/secagg/test_checked_draws.py",

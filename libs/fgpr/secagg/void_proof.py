@@ -1,4 +1,4 @@
-"""Void proofs: why a client may contribute a second time for the same prior version.
+"""Void proofs: why a client may take part a second time for the same prior version.
 
 An aborted round may have been opened in secret. t members who answered its empty cohort show that it was not and never
 will be: a member answers one cohort a round, so that no other cohort can get t answers (docs/protocol.md, After an
@@ -26,7 +26,8 @@ def verify_void(past: PastRound, proofs: Sequence[VoidProof], service_key: bytes
     plan_digest = past.plan.digest()
     proof = next((proof for proof in proofs if proof.cohort.message.plan == plan_digest), None)
     if proof is None:
-        raise PlanRefused(CHECK, f"round {past.plan.round}, to which this client contributed, is not proven void")
+        did = "to which this client contributed" if past.contributed else "of which this client opened a cohort"
+        raise PlanRefused(CHECK, f"round {past.plan.round}, {did}, is not proven void")
     proof.cohort.verify(service_key)
     cohort = proof.cohort.message
     if cohort.members:
