@@ -36,10 +36,9 @@ def test_one_prior_version_opens_one_sum_however_members_are_split(size: int, x:
         for name in honest:
             try:
                 made.contribute(name, UPDATE)
-            except PlanRefused as refused:
-                assert refused.check == 4
-            else:
-                second += 1
+            except PlanRefused:
+                continue
+            second += 1
         assert min(asked + x, second) < threshold
 
 

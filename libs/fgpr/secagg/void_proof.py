@@ -5,11 +5,11 @@ will be: a member answers one cohort a round, so that no other cohort can get t 
 abort).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from fgpr.errors import PlanRefused
+from fgpr.errors import FgprError, PlanRefused
 from fgpr.secagg.history import PastRound
-from fgpr.secagg.messages import VoidProof
+from fgpr.secagg.messages import Plan, VoidProof
 
 CHECK = 4
 """Number of the check of a plan that these proofs serve."""
@@ -44,3 +44,16 @@ def verify_void(past: PastRound, proofs: Sequence[VoidProof], service_key: bytes
         raise PlanRefused(
             CHECK, f"{len(answered)} members proved round {past.plan.round} void, {past.plan.threshold} are needed"
         )
+
+
+def is_proven_void(past: PastRound, plans: Iterable[Plan], service_key: bytes) -> bool:
+    """Whether one of these plans holds a proof that no cohort of `past` was or will be opened."""
+    digest = past.plan.digest()
+    for plan in plans:
+        if any(proof.cohort.message.plan == digest for proof in plan.void):
+            try:
+                verify_void(past, plan.void, service_key)
+            except FgprError:
+                continue
+            return True
+    return False
