@@ -21,6 +21,7 @@ from http_message_signatures import (
     InvalidSignature,
 )
 from http_message_signatures.algorithms import ED25519
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from aggregator.public_url import public_url
@@ -199,15 +200,15 @@ def signed(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> Calle
     return caller
 
 
-def signed_if_at_all(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> Caller | None:
-    """The caller of a route that may be open to anybody; None where the request carries no signature.
+async def signed_if_at_all(request: Request) -> Caller | None:
+    """The caller of a route that may be open to anybody; None, and the body unread, where there is no signature.
 
     Raises:
         Unauthenticated: it carries one, and that does not hold.
     """
     if "signature-input" not in request.headers and "signature" not in request.headers:
         return None
-    return signed(request, body)
+    return await run_in_threadpool(signed, request, await raw_body(request))
 
 
 def signed_with(request: Request, body: bytes, find_key: Callable[[str], bytes | None]) -> Caller:
