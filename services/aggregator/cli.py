@@ -10,7 +10,16 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from aggregator import backup_commands, federation_commands, logs, main, roster_commands, serving, staff_commands
+from aggregator import (
+    backup_commands,
+    doctor,
+    federation_commands,
+    logs,
+    main,
+    roster_commands,
+    serving,
+    staff_commands,
+)
 from aggregator.command_line import (
     Database,
     Json,
@@ -35,6 +44,7 @@ app = typer.Typer(
 round_app = typer.Typer(help="Open rounds by hand, and look at them.", no_args_is_help=True)
 app.command()(backup_commands.backup)
 app.command()(backup_commands.restore)
+app.command()(doctor.doctor)
 app.add_typer(federation_commands.app, name="federation")
 app.add_typer(round_app, name="round")
 app.add_typer(roster_commands.app, name="roster")

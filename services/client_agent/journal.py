@@ -25,7 +25,8 @@ from client_agent import durable_file, keyfile, lock
 from client_agent.ledger import FILE_NAME, Ledger
 from fgpr.errors import EncodingError, LocalProtocolError
 from fgpr.federated.accounting import Budget
-from fgpr.message import Bytes, Count, Message, Name, Signed
+from fgpr.journal import CONTRIBUTION, OPENING, PLAN, ROUNDS, Answer, SeenPlan
+from fgpr.message import Count, Message, Name, Signed
 from fgpr.secagg.history import History, PastRound, Revocations
 from fgpr.secagg.messages import Cohort, LogPosition, Plan
 from fgpr.secagg.roster import Roster
@@ -34,23 +35,9 @@ KEPT_ROUNDS = 32
 """Newest rounds that are kept whatever their theta."""
 
 NUMBERS = "numbers.json"
-PLAN, CONTRIBUTION, COMPLAINT, OPENING = "plan.json", "contribution.json", "complaint.json", "opening.json"
+COMPLAINT = "complaint.json"
 
 M = TypeVar("M", bound=Message)
-
-
-class SeenPlan(Message):
-    """A plan that passed every check, and the roster that it names."""
-
-    plan: Signed[Plan]
-    roster: Signed[Roster]
-
-
-class Answer(Message):
-    """The one cohort that a member opened in a round, and the body of its opening."""
-
-    cohort: Signed[Cohort]
-    body: Bytes
 
 
 class Numbers(Message):
@@ -104,7 +91,7 @@ class Journal:
     def __init__(self, home: Path) -> None:
         keyfile.make_folder(home)
         self._numbers_path = home / NUMBERS
-        self._rounds_folder = home / "rounds"
+        self._rounds_folder = home / ROUNDS
         with ExitStack() as stack:
             stack.enter_context(lock.held(home / lock.HOME_LOCK))
             durable_file.make_folder(self._rounds_folder)
