@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 
 from benchmarks.report import REPORTS, Line, at_least, at_most, conclude
@@ -25,7 +26,7 @@ from kills.tripwire import WRITING
 from support import postgres
 
 KINDS = ("statement", "commit", "KILL", "EIO", "ENOSPC")
-EACH = 50
+EACH = 80
 """Of so many statements and reading transactions the short form takes one; it takes every commit of a change."""
 
 EACH_CALL = 8
@@ -66,7 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         begun = time.monotonic()
         with _copies(part) as (copies, folder):
             site = prepare(copies, folder / "keys", patch)
-            played = list(run(site, copies, faults, _some if options.quick else _all, options.jobs, among))
+            steps = run(site, copies, faults, _some if options.quick else _all, options.jobs, among)
+            told = track(steps, part, sum(map(among, acts())), console=console, disable=not sys.stdout.isatty())
+            played = list(told)
         _print(console, part, played)
         lines += _lines(part, played, sampled=options.quick)
         lines.append(Line(f"{part}: time", time.monotonic() - begun, "s"))
