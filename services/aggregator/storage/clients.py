@@ -137,6 +137,11 @@ def read_revoked(connection: Connection, federation: str) -> set[str]:
     return set(connection.execute(_REVOKED, {"name": federation}).scalars())
 
 
+def count_revoked(connection: Connection, federation: str) -> int:
+    """How many parties are revoked."""
+    return connection.execute(_COUNT_REVOKED, {"name": federation}).scalar_one()
+
+
 def revoke(connection: Connection, federation: str, client: str, now: datetime) -> bool:
     """Revoke a party; False where it was revoked before."""
     done = connection.execute(
@@ -234,6 +239,7 @@ _COLUMNS = (
 # Written down once, as in storage.rounds.
 _KEY_HOLDER = select(*_COLUMNS).where(clients.c.key_id == bindparam("key"))
 _REVOKED = select(clients.c.client).where(clients.c.federation == bindparam("name"), clients.c.revoked_at.is_not(None))
+_COUNT_REVOKED = _REVOKED.with_only_columns(func.count())
 _SPEND = insert(nonces)
 _FORGET = delete(nonces).where(nonces.c.expires_at < bindparam("before"))
 _ADD_OPENING_KEY = insert(opening_keys)

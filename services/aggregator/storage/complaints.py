@@ -26,10 +26,7 @@ def add(connection: Connection, complaint: Signed[Complaint]) -> None:
 
 def read(connection: Connection, federation: str, number: int) -> dict[str, Signed[Complaint]]:
     """The complaints of a round, by member."""
-    query = select(complaints.c.client, complaints.c.document).where(
-        complaints.c.federation == federation, complaints.c.round == number
-    )
-    rows = connection.execute(query.order_by(complaints.c.client))
+    rows = connection.execute(_READ, {"name": federation, "number": number})
     return {row.client: Signed[Complaint].decode(row.document) for row in rows}
 
 
@@ -39,6 +36,11 @@ def members(connection: Connection, federation: str, number: int) -> set[str]:
 
 
 # Written down once, as in storage.rounds.
+_READ = (
+    select(complaints.c.client, complaints.c.document)
+    .where(complaints.c.federation == bindparam("name"), complaints.c.round == bindparam("number"))
+    .order_by(complaints.c.client)
+)
 _MEMBERS = select(complaints.c.client).where(
     complaints.c.federation == bindparam("name"), complaints.c.round == bindparam("number")
 )

@@ -13,6 +13,11 @@ HEAD = 1
 # Written down once, as in storage.rounds.
 _HEAD = select(log_head.c.size, log_head.c.frontier, log_head.c.note).where(log_head.c.id == HEAD)
 _LOCKED_HEAD = _HEAD.with_for_update()
+_LEAVES = (
+    select(log_leaves.c.leaf)
+    .where(log_leaves.c.index >= bindparam("first"), log_leaves.c.index < bindparam("end"))
+    .order_by(log_leaves.c.index)
+)
 _NODE = select(log_nodes.c.hash).where(log_nodes.c.level == bindparam("row"), log_nodes.c.index == bindparam("place"))
 
 
@@ -68,12 +73,7 @@ def append(connection: Connection, leaves: Sequence[bytes], sign: Callable[[int,
 
 def read_leaves(connection: Connection, start: int, end: int) -> list[bytes]:
     """Leaves `start` up to, not including, `end`."""
-    query = (
-        select(log_leaves.c.leaf)
-        .where(log_leaves.c.index >= start, log_leaves.c.index < end)
-        .order_by(log_leaves.c.index)
-    )
-    return list(connection.execute(query).scalars())
+    return list(connection.execute(_LEAVES, {"first": start, "end": end}).scalars())
 
 
 def node_reader(connection: Connection) -> merkle.Node:

@@ -191,6 +191,11 @@ def contributors(connection: Connection, federation: str, number: int) -> set[st
     return set(connection.execute(_CONTRIBUTORS, {"name": federation, "number": number}).scalars())
 
 
+def count_contributions(connection: Connection, federation: str, number: int) -> int:
+    """How many contributions to a round are in."""
+    return connection.execute(_COUNT_CONTRIBUTIONS, {"name": federation, "number": number}).scalar_one()
+
+
 def erase(connection: Connection, federation: str, number: int) -> None:
     """Erase masked vectors and boxes of a round; their hashes stay in the headers."""
     connection.execute(
@@ -288,6 +293,7 @@ _CONTRIBUTIONS: Select[Any] = (
 )
 _CONTRIBUTION: Select[Any] = _CONTRIBUTIONS.where(contributions.c.client == bindparam("client_id"))
 _CONTRIBUTORS = _CONTRIBUTIONS.with_only_columns(contributions.c.client).order_by(None)
+_COUNT_CONTRIBUTIONS = _CONTRIBUTORS.with_only_columns(func.count())
 _ADD_OPENING = insert(openings)
 _OPENERS = select(openings.c.client).where(
     openings.c.federation == bindparam("name"), openings.c.round == bindparam("number")
