@@ -1,6 +1,5 @@
 """Parties of the machine: the agent's HTTP client and checks, with what an agent has on its disk."""
 
-import hashlib
 from collections.abc import Callable
 
 import httpx
@@ -11,6 +10,7 @@ from client_agent.api import Api
 from fgpr import signatures
 from fgpr.message import Signed
 from fgpr.operator_rest import IssuedTicket, StateRequest, TicketRequest
+from fgpr.rest import Receipt
 from fgpr.secagg.messages import Opening
 from fgpr.staff import StaffEnrolment, StaffTicket
 from fgpr.ticket import Ticket
@@ -28,7 +28,7 @@ class Agent(Party):
     Attributes:
         bodies: the contribution that it wrote to each round.
         opened: the opening that it wrote of each round.
-        vectors: what it masked, by digest of the body.
+        receipts: every one that it got for a contribution or an opening.
         is_enrolled: whether it has its receipt.
         replacing: its next key and the request that brings it, until that is acknowledged.
         keys: ids of its own keys, the replaced ones too.
@@ -39,7 +39,7 @@ class Agent(Party):
         super().__init__(ticket, wire, clock, random_bytes)
         self.bodies: dict[int, bytes] = {}
         self.opened_bodies: dict[int, bytes] = {}
-        self.vectors: dict[bytes, np.ndarray] = {}
+        self.receipts: list[Receipt] = []
         self.is_enrolled = False
         self.replacing: tuple[Ed25519PrivateKey, bytes] | None = None
         self.keys = {self.key_id}
@@ -84,9 +84,7 @@ class Agent(Party):
             values = prior.vector() + 0.001 * (1 + len(self.bodies))
             if far:
                 values = np.array(checked.codec.upper)
-            body = self.contribution(values)
-            self.bodies[number] = body
-            self.vectors[hashlib.sha256(body).digest()] = self.encoded[-1]
+            self.bodies[number] = self.contribution(values)
         return number, self.bodies[number]
 
     def write_opening(self, number: int, *, empty: bool) -> bytes:
@@ -101,7 +99,8 @@ class Agent(Party):
 
     def another_contribution(self, body: bytes) -> bytes:
         """A second body to the same round, rightly signed: what no honest client sends."""
-        return repacked(body, self.client.identity_key, masked=self.random_bytes(1) * 8 * (len(self.encoded[-1])))
+        words = bytes([1 + self.random_bytes(1)[0] % 16]) * 8 * len(self.encoded[-1])
+        return repacked(body, self.client.identity_key, masked=words)
 
     def another_opening(self, body: bytes) -> bytes:
         """A second opening of the same cohort, rightly signed."""

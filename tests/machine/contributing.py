@@ -126,6 +126,7 @@ class Contributing(Steps):
         status, receipt = self.act(fault, commits, lambda: agent.send_contribution(body, number))
         self.expect(status, allowed, 13, f"the body of {agent.name} to round {number}")
         if isinstance(receipt, Receipt):
+            agent.receipts.append(receipt)
             self.world.model.counted[number, agent.name] = hashlib.sha256(body).digest()
 
     def _expected(self, agent: Agent, number: int, body: bytes) -> set[int]:

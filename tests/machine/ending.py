@@ -2,12 +2,14 @@
 
 from datetime import timedelta
 
-from aggregator.service import inspection
-from fgpr.errors import FgprError
+from aggregator.service import checking
+from aggregator.service.invariants.evidence import Handed
 from fgpr.secagg.stages import Stage
 from machine.violation import Violation, require
 from machine.world import World
 from support.aggregator import OPEN_SECONDS
+from support.client import NAME
+from support.forged_database import as_kept
 
 TICK = 1.0
 
@@ -20,14 +22,29 @@ def check(world: World) -> None:
     """
     world.look()
     _end_rounds(world)
-    try:
-        inspection.verify_database(world.observer, world.anchors())
-    except FgprError as error:
-        raise Violation(12, f"the database does not verify: {error}") from error
+    found = checking.check(
+        world.observer, world.clock(), world.model.service_key, {NAME: world.roster_key}, _handed(world)
+    )
+    if found:
+        raise Violation(found[0].number, "; ".join(f"{one.number}: {one.what}" for one in found))
+
+
+def _handed(world: World) -> Handed:
+    service, roster = world.keys.service(), world.keys.roster(NAME)
+    checkpoints = {f"step {place}": position for place, position in enumerate(world.model.positions)}
+    secrets = {"the service key": service.private_bytes_raw(), "the roster key": roster.private_bytes_raw()}
+    if world.went_back:
+        # What clients know of the time that a backup took back is lost, as the operator was told.
+        return Handed(checkpoints=checkpoints, secrets=secrets)
+    journals = [
+        as_kept(agent, service, roster, name=name, enrolled=agent.is_enrolled, receipts=agent.receipts)
+        for name, agent in world.agents.items()
+    ]
+    return Handed(checkpoints=checkpoints, journals=journals, secrets=secrets)
 
 
 def _end_rounds(world: World) -> None:
-    """I16: each stage that is reached ends by its deadline and a tick."""
+    """17: each stage that is reached ends by its deadline and a tick."""
     for _ in range(3):
         number = world.seen.last
         if not number:
@@ -46,4 +63,4 @@ def _end_rounds(world: World) -> None:
         world.tick()
         world.look()
         stage = world.seen.rounds[number].stage
-        require(stage is not found.stage, 16, f"round {number} is in stage {stage} a tick past its deadline")
+        require(stage is not found.stage, 17, f"round {number} is in stage {stage} a tick past its deadline")

@@ -8,7 +8,7 @@ from fgpr import merkle
 from fgpr.auditlog import checkpoint
 from fgpr.federated.publication import PriorRecord
 from fgpr.message import Signed
-from fgpr.secagg.messages import Cohort, Opening, Plan
+from fgpr.secagg.messages import Cohort, LogPosition, Opening, Plan
 from fgpr.secagg.stages import RUNNING, TRANSITIONS, Stage
 from machine.seen import Seen, SeenRound
 from machine.violation import require
@@ -49,6 +49,7 @@ class Model:
         revoked: acknowledged.
         counted: acknowledged contributions, digest of the body by round and client.
         opened: acknowledged openings that were counted, by round and member.
+        positions: every checkpoint ever seen.
         last: what was seen after the step before.
     """
 
@@ -58,6 +59,7 @@ class Model:
     revoked: set[str] = field(default_factory=set)
     counted: dict[tuple[int, str], bytes] = field(default_factory=dict)
     opened: dict[tuple[int, str], bytes] = field(default_factory=dict)
+    positions: tuple[LogPosition, ...] = ()
     last: Seen = field(default_factory=Seen)
     frontier: merkle.Frontier = field(default_factory=merkle.Frontier.empty)
 
@@ -95,6 +97,7 @@ class Model:
             signed = checkpoint.open_note(seen.note, name, self.service_key)
             position = (self.frontier.size, self.frontier.root())
             require((signed.size, signed.root) == position, 11, "the checkpoint is not that of the leaves")
+            self.positions += (LogPosition(size=signed.size, root=signed.root),)
         else:
             require(seen.leaves == known, 11, "leaves came without a checkpoint")
 

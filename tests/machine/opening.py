@@ -111,6 +111,8 @@ class Opening(Steps):
             allowed = {200}
         status, receipt = self.act(fault, commits, lambda: agent.send_opening(body, number))
         self.expect(status, allowed, 13, f"the opening of {agent.name} of round {number}")
+        if isinstance(receipt, Receipt):
+            agent.receipts.append(receipt)
         if isinstance(receipt, Receipt) and receipt.counted:
             opening = Signed[Answer].decode(body).message
             known = self.world.model.opened.setdefault((number, agent.name), body)

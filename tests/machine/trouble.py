@@ -46,7 +46,7 @@ class Trouble(Steps):
         if fault is Fault.NONE:
             for number, found in self.world.seen.rounds.items():
                 late = found.stage in RUNNING and self.world.clock() >= found.open_until
-                require(not late, 16, f"round {number} is in stage {found.stage} after a tick past its last deadline")
+                require(not late, 17, f"round {number} is in stage {found.stage} after a tick past its last deadline")
         self.finished("tick")
 
     @precondition(lambda self: self.world.crashes == 0 or self._taken > self._crashed)

@@ -5,11 +5,11 @@ class Violation(AssertionError):
     """An invariant of docs/threat-model.md does not hold.
 
     Attributes:
-        number: of the invariant, as I1 to I16 there.
+        number: of the invariant, by its place in the list there.
     """
 
     def __init__(self, number: int, reason: str) -> None:
-        super().__init__(f"I{number}: {reason}")
+        super().__init__(f"invariant {number}: {reason}")
         self.number = number
 
 

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from aggregator import backup_commands, main
 from aggregator.keys import KeyDirectory
-from aggregator.service import federations, inspection, operator, staff
+from aggregator.service import federations, operator, staff
 from aggregator.settings import Settings
 from aggregator.storage.engine import Database
 from fgpr import signatures
@@ -77,7 +77,7 @@ class World:
         self.agents: dict[str, Agent] = {}
         self.backups: list[Backup] = []
         self.model = Model(ticket.service_key)
-        self.crashes = 0
+        self.crashes, self.went_back = 0, False
         self.look()
 
     @property
@@ -123,7 +123,7 @@ class World:
             self.bury(process)
             return
         process.disarm()
-        require("unforeseen" not in faults.values(), 16, f"a tick failed: {faults}")
+        require("unforeseen" not in faults.values(), 17, f"a tick failed: {faults}")
 
     def close(self) -> None:
         """Leave nothing open."""
@@ -149,10 +149,6 @@ class World:
     def dump(self) -> dict[str, list[str]]:
         """Every row but the nonces."""
         return seen.dump(self.observer)
-
-    def anchors(self) -> inspection.Anchors:
-        """What is kept outside the database."""
-        return inspection.Anchors(self.seen.note, self.model.service_key, {NAME: self.roster_key})
 
     # backups
 
@@ -189,6 +185,7 @@ class World:
         self.processes = [self._process() for _ in range(REPLICAS)]
         require(taken == (continues or lose_entries), 11, f"a backup of {len(leaves)} leaves; {size} are known")
         if taken:
+            self.went_back = True
             self.model = backup.model.copied()
             now = seen.read(self.observer, self.model.last)
             require(not now.nonces, 10, "nonces of the epoch before are kept")
