@@ -19,6 +19,7 @@ FgprError
 │   ├── Conflict                  it was done before, by another key or with another body
 │   ├── TooLate                   its deadline has passed; carries the present round
 │   ├── TooLarge                  the body is larger than this route takes
+│   ├── QuotaExceeded             this key has stored or asked for as much as one may
 │   ├── TooSlow                   the body did not come within its time
 │   ├── TooMany                   more requests than this sender is allowed; carries the seconds to wait
 │   └── Unavailable               not now: try again after the time that the answer names
@@ -173,6 +174,12 @@ class TooLarge(RequestError):
     """The body is larger than this route takes."""
 
     slug = "too-large"
+
+
+class QuotaExceeded(RequestError):
+    """This key has stored or asked for as much as one may; the answer names the limit."""
+
+    slug = "quota-exceeded"
 
 
 class TooSlow(RequestError):

@@ -4,7 +4,7 @@ Both services read and write them through these classes, so that they cannot dis
 as they are.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -14,6 +14,9 @@ from fgpr.secagg.declared_weight import DeclaredWeight
 from fgpr.secagg.messages import Cohort, OpeningKey, Plan
 from fgpr.secagg.stages import Stage
 from fgpr.ticket import SECRET_BYTES, Role
+
+State = Literal["open", "paused", "closed"]
+"""Of a federation: rounds open; none opens until it is resumed; none opens any more, and nobody enrols."""
 
 
 class EnrolmentRequest(Message):
@@ -74,6 +77,7 @@ class RoundView(Message):
         round: the newest round's number; 0 before the first.
         stage: its stage; None before the first.
         state: a token that changes with anything here; sent back as `seen` it makes the server wait for a change.
+        federation_state: whether rounds open: "open", "paused" or "closed". The log has it too, with the reason.
         plan: the newest round's plan.
         cohort: its cohort once it is closed.
         reason: why it was aborted.
@@ -86,6 +90,7 @@ class RoundView(Message):
     round: Count
     stage: Stage | None
     state: str
+    federation_state: State
     plan: Signed[Plan] | None
     cohort: Signed[Cohort] | None
     reason: str | None

@@ -21,6 +21,9 @@ SECRET_BYTES = 32
 
 Role = Literal["client", "reader"]
 
+Epoch = Annotated[str, Field(pattern=r"\A(?:[A-Za-z0-9_-]{22})?\z")]
+"""Empty where it is not known yet: the aggregator's refusal then tells it."""
+
 
 class Ticket(Message):
     """An invitation of one party to one federation.
@@ -37,6 +40,7 @@ class Ticket(Message):
         suite: of the opening keys in this federation.
         weight_cap: the most rows that a client may declare, where the federation draws clients by the rows that they
             declare; None where it asks for no number.
+        epoch: of the aggregator's database; the nonces of requests begin with it.
     """
 
     origin: Annotated[str, Field(pattern=r"\Ahttps?://[^\s?#]+\z", max_length=2048)]
@@ -49,6 +53,7 @@ class Ticket(Message):
     roster_key: PublicKey
     suite: SuiteName
     weight_cap: Annotated[Count, Field(ge=1, le=LARGEST)] | None
+    epoch: Epoch = ""
 
     def to_text(self) -> str:
         """The one line that is handed over: `fgpr1.` and base64url of the canonical JSON."""

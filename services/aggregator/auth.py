@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Protocol
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from fastapi import Depends, Request
@@ -23,6 +23,7 @@ from http_message_signatures import (
 from http_message_signatures.algorithms import ED25519
 from starlette.requests import ClientDisconnect
 
+from aggregator.public_url import public_url
 from aggregator.service.caller import Caller
 from fgpr import signatures
 from fgpr.errors import TooLarge, Unauthenticated, Unavailable
@@ -65,6 +66,11 @@ class Authenticating(Protocol):
         """The configuration."""
         ...
 
+    @property
+    def epoch(self) -> str:
+        """With what the nonces of requests begin."""
+        ...
+
     def clock(self) -> datetime:
         """The present time, aware."""
         ...
@@ -88,6 +94,7 @@ def verify_request(
     origin: str,
     find_key: Callable[[str], bytes | None],
     now: datetime,
+    epoch: str = "",
     max_age: timedelta = MAX_AGE,
     skew: timedelta = SKEW,
 ) -> Caller:
@@ -102,6 +109,7 @@ def verify_request(
         origin: the public address of this aggregator, such as `https://fgpr.example/prefix`.
         find_key: the public key, 32 bytes, of a key id, or None; what it raises is passed on.
         now: an aware time.
+        epoch: of the database; the nonce has to begin with it, so that no request outlives a restored backup.
         max_age: how old the signature may be, to the second, the limit included.
         skew: how far `created` may lie ahead of `now`, the limit included.
 
@@ -130,6 +138,12 @@ def verify_request(
         verifier.verify_body(message, [result], body)
     except InvalidSignature as error:
         raise Unauthenticated("the content digest does not match the body") from error
+    if not str(result.parameters["nonce"]).startswith(epoch):
+        raise Unauthenticated(
+            "the nonce does not begin with this aggregator's epoch, which changes when a backup is restored: sign "
+            "again with the one in this answer",
+            epoch=epoch,
+        )
     created = datetime.fromtimestamp(int(result.parameters["created"]), UTC)
     return Caller(
         key_id=str(result.parameters["keyid"]),
@@ -137,15 +151,6 @@ def verify_request(
         nonce=str(result.parameters["nonce"]),
         nonce_expires=created + max_age + skew,
     )
-
-
-def public_url(origin: str, path: str, query: str) -> str:
-    """The URL that the client called; proxies may or may not have stripped the path prefix of `origin`."""
-    origin = origin.rstrip("/")
-    prefix = urlsplit(origin).path
-    if path.startswith(f"{prefix}/"):
-        path = path.removeprefix(prefix)
-    return f"{origin}{path}?{query}" if query else f"{origin}{path}"
 
 
 def body_limit(limit: int) -> Dependency:
@@ -194,6 +199,17 @@ def signed(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> Calle
     return caller
 
 
+def signed_if_at_all(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> Caller | None:
+    """The caller of a route that may be open to anybody; None where the request carries no signature.
+
+    Raises:
+        Unauthenticated: it carries one, and that does not hold.
+    """
+    if "signature-input" not in request.headers and "signature" not in request.headers:
+        return None
+    return signed(request, body)
+
+
 def signed_with(request: Request, body: bytes, find_key: Callable[[str], bytes | None]) -> Caller:
     """The caller of a route whose key is looked up elsewhere: in the body of an enrolment, say.
 
@@ -211,6 +227,7 @@ def signed_with(request: Request, body: bytes, find_key: Callable[[str], bytes |
         origin=aggregator.settings.origin,
         find_key=find_key,
         now=aggregator.clock(),
+        epoch=aggregator.epoch,
     )
     # For the log, which tells a digest of it.
     request.state.key_id = caller.key_id

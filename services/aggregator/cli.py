@@ -1,18 +1,25 @@
 """`fgpr-aggregator`: serve, and administer the database directly."""
 
-import tomllib
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
 import uvicorn
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from aggregator import logs, main, roster_commands, serving
+from aggregator import (
+    backup_commands,
+    doctor,
+    federation_commands,
+    logs,
+    main,
+    roster_commands,
+    serving,
+    staff_commands,
+)
 from aggregator.command_line import (
     Database,
     Json,
@@ -24,11 +31,9 @@ from aggregator.command_line import (
     telling,
 )
 from aggregator.keys import KeyDirectory
-from aggregator.service import enrolment, federations, operator, schedule
+from aggregator.service import enrolment, operator, schedule
 from aggregator.settings import without_password
 from aggregator.storage import migrate as schema
-from fgpr import private_keys
-from fgpr.federated.federation import Federation
 from fgpr.ticket import Role
 
 app = typer.Typer(
@@ -36,11 +41,14 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-federation_app = typer.Typer(help="Create federations.", no_args_is_help=True)
 round_app = typer.Typer(help="Open rounds by hand, and look at them.", no_args_is_help=True)
-app.add_typer(federation_app, name="federation")
+app.command()(backup_commands.backup)
+app.command()(backup_commands.restore)
+app.command()(doctor.doctor)
+app.add_typer(federation_commands.app, name="federation")
 app.add_typer(round_app, name="round")
 app.add_typer(roster_commands.app, name="roster")
+app.add_typer(staff_commands.app, name="staff")
 
 
 @app.command()
@@ -64,6 +72,9 @@ def serve(
     keys: Keys = None,
     origin: Origin = None,
     listen: Annotated[str, typer.Option(help="HOST:PORT to listen on.")] = "127.0.0.1:8000",
+    known_checkpoint: Annotated[
+        Path | None, typer.Option(help="File with a signed checkpoint that the log has to continue.")
+    ] = None,
     tls_certificate: Annotated[
         Path | None, typer.Option(help="PEM file with the certificate chain: speak TLS; default FGPR_TLS_CERTIFICATE.")
     ] = None,
@@ -80,10 +91,21 @@ def serve(
         if not host or not port.isdecimal() or int(port) > 65_535:
             raise typer.BadParameter("--listen takes HOST:PORT, as in 127.0.0.1:8000")
         settings = settings_for(
-            database, keys, origin, tls_certificate=tls_certificate, tls_key=tls_key, metrics=metrics
+            database,
+            keys,
+            origin,
+            tls_certificate=tls_certificate,
+            tls_key=tls_key,
+            metrics=metrics,
+            known_checkpoint=known_checkpoint,
         )
         logs.configure()
-        app = main.create_app(settings, main.create_context(settings))
+        context = main.create_context(settings)
+        try:
+            app = main.create_app(settings, context)
+        except BaseException:
+            context.database.close()
+            raise
         server = uvicorn.Server(serving.configure(app, host=host.strip("[]"), port=int(port)))
         with serving.metrics_listener(app):
             server.run()
@@ -95,27 +117,6 @@ def openapi(origin: Origin = None) -> None:
     with telling():
         settings = settings_for(None, None, origin)
         print_json(main.create_interface(settings.origin).openapi())
-
-
-@federation_app.command("create")
-def federation_create(
-    file: Annotated[Path, typer.Argument(help="TOML file; docs/walkthrough.md shows one.")],
-    roster_key: Annotated[
-        Path | None, typer.Option(help="Public roster key in PEM, where the private one is held elsewhere.")
-    ] = None,
-    database: Database = None,
-    keys: Keys = None,
-) -> None:
-    """Create a federation from its TOML file: its roster key, its audit leaf, its initial prior."""
-    with telling(), context_for(database, keys) as context:
-        settings = Federation.from_settings(tomllib.loads(file.read_text(encoding="utf-8")))
-        key: Ed25519PrivateKey | Ed25519PublicKey = (
-            KeyDirectory(settings_for(database, keys).keys).ensure_roster(settings.name)
-            if roster_key is None
-            else private_keys.public_from_pem(roster_key.read_bytes(), str(roster_key))
-        )
-        federations.create(context, settings, key)
-        typer.echo(f"federation {settings.name} is created; invite clients with `fgpr-aggregator invite`")
 
 
 @app.command()

@@ -1,5 +1,7 @@
 """Closes overdue stages, settles aborted rounds, opens due ones and purges, without waiting for any request.
 
+It also keeps the newest checkpoint beside the keys, where no backup of the database brings an older one back.
+
 Safe with several replicas: each transition is a conditional update in a transaction of its own, so that the second of
 two finds nothing to do.
 """
@@ -11,12 +13,15 @@ from typing import TypeVar
 
 import structlog
 
-from aggregator.service import schedule
+from aggregator.service import restoring, schedule
 from aggregator.service.context import Context
 from fgpr.errors import FgprError
 
 PURGE = "(purge)"
 """Stands for a federation's name where the purge fails; no federation can have it."""
+
+REMEMBER = "(checkpoint)"
+"""The same, where the newest checkpoint cannot be kept."""
 
 T = TypeVar("T")
 
@@ -37,6 +42,7 @@ class Deadlines:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="deadlines", daemon=True)
         self._faults: dict[str, str] = {}
+        self._remembered = ""
 
     def start(self) -> None:
         """Begin to look; what became due while no process ran is done at once."""
@@ -53,11 +59,18 @@ class Deadlines:
             self._stop.wait(self._tick)
 
     def look(self) -> None:
-        """Do what is due in every federation, then purge the database of what was erased."""
+        """Do what is due in every federation, purge the database of what was erased, keep the newest checkpoint."""
         for name in self._try("", partial(schedule.names, self._context)) or []:
             # One federation that cannot go on must not keep the others from their deadlines.
             self._try(name, partial(schedule.advance, self._context, name))
         self._try(PURGE, self._context.database.purge)
+        self._try(REMEMBER, self._remember)
+
+    def _remember(self) -> None:
+        note = restoring.newest_note(self._context)
+        if note != self._remembered:
+            self._context.keys.remember(note)
+            self._remembered = note
 
     def _try(self, federation: str, act: Callable[[], T]) -> T | None:
         try:

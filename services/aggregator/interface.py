@@ -9,11 +9,24 @@ from pydantic.json_schema import models_json_schema
 
 from aggregator.routes.documents import SCHEME, Problem
 from fgpr.message import Signed
+from fgpr.operator_rest import FederationRequest, StateRequest, TicketRequest
 from fgpr.rest import EnrolmentRequest
+from fgpr.rotation import RotationRequest
 from fgpr.secagg.messages import Complaint, Contribution, Opening
 from fgpr.signed_requests import COVERED, COVERED_WITH_BODY, LABEL, TAG
+from fgpr.staff import StaffEnrolment
 
-BODIES = (EnrolmentRequest, Contribution, Signed[Opening], Signed[Complaint])
+BODIES = (
+    EnrolmentRequest,
+    Contribution,
+    Signed[Opening],
+    Signed[Complaint],
+    RotationRequest,
+    StaffEnrolment,
+    FederationRequest,
+    TicketRequest,
+    StateRequest,
+)
 """Classes of the bodies of requests."""
 
 DESCRIPTION = """Federations that learn a Gaussian process prior together, and its audit log.
@@ -26,9 +39,10 @@ SIGNATURE = f"""HTTP message signature (RFC 9421) in `Signature-Input` and `Sign
 
 Label `{LABEL}`; components `{" ".join(COVERED)}`, with a body
 `{" ".join(COVERED_WITH_BODY)}`; the digest is SHA-256 (RFC 9530); parameters `created`, `keyid` (base64url of the
-SHA-256 of the public key), a fresh `nonce` (base64url of 16 to 64 bytes), `alg="ed25519"`, `tag="{TAG}"`. The URL is
+SHA-256 of the public key), a fresh `nonce` (the aggregator's epoch, which a refusal tells as `epoch`, and then
+base64url of 18 random bytes), `alg="ed25519"`, `tag="{TAG}"`. The URL is
 the public one, path prefix included. Accepted for 120 s, and 30 s ahead of the aggregator's clock.
-`fgpr-agent sign-request` makes the headers."""
+`fgpr-agent sign-request` makes the headers. The answer is signed by the service key, and bound to the request."""
 
 
 def document(app: FastAPI, origin: str) -> dict[str, Any]:

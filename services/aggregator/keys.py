@@ -14,6 +14,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from fgpr import private_keys
 from fgpr.errors import CryptographicError
 
+CHECKPOINT = "checkpoint.note"
+"""The newest checkpoint that was signed with these keys, as far as this process got round to keeping it."""
+
 
 class KeyDirectory:
     """Keys in a folder.
@@ -62,6 +65,30 @@ class KeyDirectory:
     def ensure_roster(self, federation: str) -> Ed25519PrivateKey:
         """A federation's roster key, made now where there is none."""
         return self._ensure(f"roster-{federation}.pem")
+
+    def remember(self, note: str) -> None:
+        """Keep the newest checkpoint beside the keys: a database that is put back does not take it along."""
+        path = self._folder / CHECKPOINT
+        if note == self.remembered():
+            return
+        draft = path.with_name(f".{CHECKPOINT}.{secrets.token_hex(8)}")
+        try:
+            with draft.open("x", encoding="utf-8") as file:
+                file.write(note)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        except OSError as error:
+            raise CryptographicError(f"cannot write {path}: {error.strerror}") from error
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def remembered(self) -> str | None:
+        """The checkpoint that was kept last; None before the first."""
+        try:
+            return (self._folder / CHECKPOINT).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
 
     def _ensure(self, name: str) -> Ed25519PrivateKey:
         if not (self._folder / name).exists():

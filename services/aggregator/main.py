@@ -13,14 +13,16 @@ import anyio.to_thread
 from fastapi import APIRouter, FastAPI
 
 from aggregator import interface, problems
+from aggregator.answers import SignedAnswers, Signer
 from aggregator.deadlines import Deadlines
 from aggregator.intake.bodies import Bodies
 from aggregator.intake.observed import Observed
 from aggregator.keys import KeyDirectory
 from aggregator.metrics import Metrics
-from aggregator.routes import enrolments, federations, health, log, rounds
+from aggregator.routes import enrolments, federations, health, log, operator, rounds
+from aggregator.routes.methods import methods_of
 from aggregator.routes.wiring import Wiring
-from aggregator.service import statistics
+from aggregator.service import restoring, statistics
 from aggregator.service.context import Context
 from aggregator.service.readiness import ReadinessCheck
 from aggregator.settings import Settings
@@ -57,14 +59,31 @@ def create_context(
     )
 
 
+def check_known(settings: Settings, context: Context) -> None:
+    """Check that the log continues every checkpoint of it that is known outside the database.
+
+    Raises:
+        VerificationError: it does not.
+        OSError: the file that the settings name cannot be read.
+    """
+    remembered = context.keys.remembered()
+    if remembered is not None:
+        restoring.check_continues(context, remembered, "beside the keys")
+    if settings.known_checkpoint is not None:
+        note = settings.known_checkpoint.read_text(encoding="utf-8")
+        restoring.check_continues(context, note, str(settings.known_checkpoint))
+
+
 def create_app(settings: Settings, context: Context) -> FastAPI:
     """The application.
 
     Raises:
         LocalProtocolError: the database's schema is not this program's; says what to run.
+        VerificationError: the log does not continue a checkpoint that is known outside the database.
     """
     migrate.check_schema(context.database)
     context.keys.service()
+    check_known(settings, context)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -88,8 +107,10 @@ def create_app(settings: Settings, context: Context) -> FastAPI:
         metrics,
         ReadinessCheck(context),
         TokenBuckets("key", settings.identity_rate, settings.identity_burst, time.monotonic),
+        restoring.epoch(context),
     )
-    # The last one that is added is the first that a request meets.
+    # The last one that is added is the first that a request meets. Nothing is signed for who is over an allowance.
+    app.add_middleware(SignedAnswers, signer=Signer(context.keys.service(), context.clock), origin=settings.origin)
     app.add_middleware(
         Bodies,
         prefix=urlsplit(settings.origin).path,
@@ -123,9 +144,11 @@ def create_interface(
     )
     problems.install(app)
     v1 = APIRouter(prefix="/v1")
-    for part in (enrolments, federations, rounds, log):
-        v1.include_router(part.router)
+    routers = [part.router for part in (enrolments, federations, rounds, log, operator)]
+    for router in routers:
+        v1.include_router(router)
     app.include_router(v1)
+    app.state.methods_of = lambda path: methods_of(routers, path.removeprefix(v1.prefix))
     app.include_router(health.router)
     if metrics:
         app.include_router(health.metrics_router)

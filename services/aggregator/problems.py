@@ -8,6 +8,7 @@ import http
 import json
 import secrets
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 import structlog
@@ -42,6 +43,7 @@ STATUSES: dict[type[FgprError], int] = {
     errors.Conflict: 409,
     errors.TooLate: 410,
     errors.TooLarge: 413,
+    errors.QuotaExceeded: 429,
     errors.TooSlow: 408,
     errors.TooMany: 429,
     errors.Unavailable: 503,
@@ -120,8 +122,12 @@ def _place(fault: dict[str, Any]) -> tuple[str | int, ...]:
 async def _framework(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 (as above)
     kind = _KINDS.get(error.status_code)
-    phrase = http.HTTPStatus(error.status_code).phrase
-    return _answer(error.status_code, phrase, request.scope, kind=kind, headers=dict(error.headers or {}))
+    phrase, headers = http.HTTPStatus(error.status_code).phrase, dict(error.headers or {})
+    methods: Callable[[str], list[str]] | None = getattr(request.app.state, "methods_of", None)
+    if error.status_code == 405 and methods is not None:
+        path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+        headers["Allow"] = ", ".join(methods(path)) or headers.get("Allow", "")
+    return _answer(error.status_code, phrase, request.scope, kind=kind, headers=headers)
 
 
 async def _unforeseen(request: Request, error: Exception) -> Response:

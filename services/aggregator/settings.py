@@ -42,6 +42,7 @@ class Settings(IntakeSettings):
         keys: folder of private keys, 0700; files in it 0600.
         origin: the public address, which tickets carry and request signatures are checked against.
         tick_seconds: how often overdue stages are looked for.
+        known_checkpoint: file with a signed checkpoint that the log has to continue, or the aggregator does not start.
         waiters: most requests that may wait for a round to change at one time; further ones are answered at once.
 
     Limits of what comes in, metrics and TLS are in `IntakeSettings`.
@@ -50,5 +51,6 @@ class Settings(IntakeSettings):
     database: Annotated[str, AfterValidator(_database)] = "sqlite:///fgpr.db"
     keys: Path = Path("keys")
     origin: Annotated[str, AfterValidator(_origin)] = "http://127.0.0.1:8000"
+    known_checkpoint: Path | None = None
     tick_seconds: Annotated[float, Field(gt=0, le=60)] = 0.25
     waiters: Annotated[int, Field(ge=1, le=10_000)] = 400

@@ -8,15 +8,17 @@ from pathlib import Path
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from client_agent import identity, membership
+from client_agent import identity, membership, rotation
 from client_agent.federation_client import Connection, FederationClient
 from client_agent.journal import Journal
 from client_agent.membership import Membership
 from client_agent.opening_keys import OpeningKeys
 from client_agent.trail import Trail
+from fgpr import signatures
 from fgpr.errors import LocalProtocolError
 from fgpr.federated.accounting import Budget
 from fgpr.secagg.history import Floors, History
+from fgpr.secagg.roster import Roster
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,6 +54,11 @@ class Agent:
         """The client's id."""
         return self.membership.client
 
+    def named_by(self, roster: Roster) -> bool:
+        """Whether a roster names the key that this client has now; what it signs holds under no other."""
+        named = {entry.client: entry.identity_key for entry in roster.clients}
+        return named.get(self.client) == signatures.public_bytes(self.identity_key)
+
     def history(self) -> History:
         """What it remembers."""
         return self.journal.history(self.trail.kept())
@@ -74,13 +81,15 @@ def at_home(
     """The agent of an enrolled client; nobody else may use its home meanwhile.
 
     Raises:
-        LocalProtocolError: the home is enrolled nowhere or as a reader, or another agent uses it.
+        LocalProtocolError: the home is enrolled nowhere or as a reader, its key is being replaced, or another agent
+            uses it.
         CryptographicError: a key is missing, or others can touch it.
         EncodingError: a file of the home is damaged.
     """
     known = membership.load(home)
     if known.role != "client":
         raise LocalProtocolError(f"{known.client} is a reader of {known.federation}: it takes part in no round")
+    rotation.check_settled(home)
     identity_key = identity.load(home)
     federation = FederationClient(connection, known.federation)
     with Journal(home) as journal:

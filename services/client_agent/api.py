@@ -20,10 +20,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from http_message_signatures import HTTPMessageSigner, MappingKeyResolver
 from http_message_signatures.algorithms import ED25519
 
+from client_agent.answers import AnswerVerifier
 from client_agent.problems import refusal
+from client_agent.retrying import PASSING, Passing, seconds, wait
 from fgpr import signatures
-from fgpr.errors import LocalProtocolError, RemoteProtocolError, Unavailable
-from fgpr.signed_requests import LABEL, NONCE_BYTES, TAG, covered
+from fgpr.errors import LocalProtocolError, QuotaExceeded, RemoteProtocolError, Unauthenticated, Unavailable
+from fgpr.signed_requests import ANSWER_LABEL, LABEL, NONCE_BYTES, TAG, covered
 
 RESPONSE_LIMIT = 64 * 2**20
 """Largest answer that is read, in bytes."""
@@ -35,7 +37,7 @@ TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 # file. A retry_context has no switch of its own for this, only the process has one.
 stamina.instrumentation.set_on_retry_hooks([])
 
-_PASSING = {408, 429, 502, 503, 504}
+_EPOCH = re.compile(r"[A-Za-z0-9_-]{22}")
 _PATH = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})+")
 
 _SIGNED_FIELDS = ("Content-Type", "Content-Digest", "Signature-Input", "Signature")
@@ -60,12 +62,16 @@ class Api:
         attempts: how often a request is tried at most.
         total_seconds: after this time, in seconds, no further attempt begins and no answer is read on.
         wait_initial: seconds before the second attempt; doubled for each further one.
+        epoch: of the aggregator, as far as it is known; another one is learned from its refusal, and told.
+        on_epoch: is told of an epoch that was learned.
+        service_key: the aggregator's public key, 32 bytes, which has to sign every answer; None takes unsigned ones.
 
     Every method raises:
         RequestError: a subclass that says why the aggregator refuses the request; other classes of `fgpr.errors`
             where it names one.
         Unavailable: no attempt succeeded; says why the last one failed.
-        RemoteProtocolError: an answer that no aggregator of ours gives, or one above `RESPONSE_LIMIT`.
+        RemoteProtocolError: an answer that no aggregator of ours gives, one that the service key did not sign for this
+            very request, or one above `RESPONSE_LIMIT`.
         LocalProtocolError: an address or a path that is none.
     """
 
@@ -82,14 +88,19 @@ class Api:
         attempts: int = 6,
         total_seconds: float = 300.0,
         wait_initial: float = 0.5,
+        service_key: bytes | None = None,
+        epoch: str = "",
+        on_epoch: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._origin = _checked_origin(origin)
         self._federation = f"/v1/federations/{quote(federation, safe='')}/"
-        self._signature = _Signature(key, clock)
+        self._signature = _Signature(key, clock, epoch)
+        self._on_epoch = on_epoch
         self._clock = clock
         self._attempts = attempts
         self._total_seconds = total_seconds
         self._wait_initial = wait_initial
+        self.trust(service_key)
         # No compression: a small answer may unpack into one that does not fit the memory.
         self._client = httpx.Client(
             transport=transport,
@@ -97,6 +108,14 @@ class Api:
             headers={"Accept-Encoding": "identity"},
             verify=True if tls is None else tls,
         )
+
+    def trust(self, service_key: bytes | None) -> None:
+        """Take only answers signed by this key from now on; unsigned ones too where it is None."""
+        self._answers = None if service_key is None else AnswerVerifier(service_key)
+
+    def expect_epoch(self, epoch: str) -> None:
+        """Sign for this epoch of the aggregator from now on."""
+        self._signature.epoch = epoch
 
     def get(self, path: str, params: Params | None = None) -> bytes:
         """Read, signed."""
@@ -149,11 +168,25 @@ class Api:
     def _send(
         self, method: str, path: str, *, params: Params | None = None, body: bytes = b"", auth: httpx.Auth | None = None
     ) -> bytes:
+        try:
+            return self._try(method, path, params=params, body=body, auth=auth)
+        except Unauthenticated as error:
+            epoch = error.details.get("epoch")
+            if not isinstance(epoch, str) or not _EPOCH.fullmatch(epoch) or epoch == self._signature.epoch:
+                raise
+            # Once: whoever names another one each time is no aggregator of ours.
+            self._signature.epoch = epoch
+            self._on_epoch(epoch)
+            return self._try(method, path, params=params, body=body, auth=auth)
+
+    def _try(
+        self, method: str, path: str, *, params: Params | None = None, body: bytes = b"", auth: httpx.Auth | None = None
+    ) -> bytes:
         path = self._checked(path)
         deadline = time.monotonic() + self._total_seconds
         try:
             for attempt in stamina.retry_context(
-                on=lambda error: _wait(error, deadline),
+                on=lambda error: wait(error, deadline),
                 attempts=self._attempts,
                 timeout=None,
                 wait_initial=self._wait_initial,
@@ -162,7 +195,7 @@ class Api:
             ):
                 with attempt:
                     return self._attempt(self._request(method, path, params, body), auth, deadline)
-        except _Passing as error:
+        except Passing as error:
             raise Unavailable(f"{method} {path}: {error}", retry_after=error.retry_after) from error
         raise AssertionError("retry_context returns or raises")
 
@@ -196,12 +229,19 @@ class Api:
                     f"{self._origin} has a certificate that no known authority vouches for ({error}): "
                     "enrol with --ca, or renew ca.pem in the home"
                 ) from error
-            raise _Passing(f"no answer from {self._origin}: {type(error).__name__} {error}".rstrip()) from error
+            raise Passing(f"no answer from {self._origin}: {type(error).__name__} {error}".rstrip()) from error
+        # What a gateway says on its own is unsigned, as is what the aggregator says to whom it does not serve now:
+        # believed no further than that it is worth another try.
+        passing = response.status_code in PASSING
+        signed = ANSWER_LABEL in response.headers.get("Signature-Input", "")
+        if self._answers is not None and response.status_code < 500 and (signed or not passing):
+            self._answers.check(response, content)
         if response.is_success:
             return content
         refused = refusal(response.status_code, content, self._clock())
-        if response.status_code in _PASSING:
-            raise _Passing(str(refused), _seconds(response.headers.get("Retry-After", "")))
+        # A quota is not over in a moment.
+        if passing and not (signed and isinstance(refused, QuotaExceeded)):
+            raise Passing(str(refused), seconds(response.headers.get("Retry-After", "")))
         raise refused
 
 
@@ -210,7 +250,8 @@ class _Signature(httpx.Auth):
 
     requires_request_body = True
 
-    def __init__(self, key: Ed25519PrivateKey, clock: Callable[[], datetime]) -> None:
+    def __init__(self, key: Ed25519PrivateKey, clock: Callable[[], datetime], epoch: str) -> None:
+        self.epoch = epoch
         self._key_id = signatures.key_id(signatures.public_bytes(key))
         self._clock = clock
         keys = MappingKeyResolver(public_keys={}, private_keys={self._key_id: key})
@@ -221,33 +262,13 @@ class _Signature(httpx.Auth):
             request,
             key_id=self._key_id,
             created=self._clock(),
-            nonce=secrets.token_urlsafe(NONCE_BYTES),
+            nonce=self.epoch + secrets.token_urlsafe(NONCE_BYTES),
             label=LABEL,
             tag=TAG,
             covered_component_ids=covered(request.content),
             body=request.content or None,
         )
         yield request
-
-
-class _Passing(Exception):
-    """A failure that may be over at the next attempt."""
-
-    def __init__(self, reason: str, retry_after: int | None = None) -> None:
-        super().__init__(reason)
-        self.retry_after = retry_after
-
-
-def _wait(error: Exception, deadline: float) -> bool | float:
-    """Whether to try again: no, after the backoff, or after the seconds that the aggregator asks for."""
-    if not isinstance(error, _Passing) or time.monotonic() + (error.retry_after or 0) >= deadline:
-        return False
-    return True if error.retry_after is None else float(error.retry_after)
-
-
-def _seconds(retry_after: str) -> int | None:
-    # The other form of RFC 9110, a date, is left to the backoff: it would trust two clocks.
-    return int(retry_after) if re.fullmatch(r"[0-9]{1,9}", retry_after) else None
 
 
 def _read(response: httpx.Response, deadline: float) -> bytes:

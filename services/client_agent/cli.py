@@ -1,16 +1,12 @@
 """The command line of an agent: `fgpr-agent`, or `python -m client_agent.cli`."""
 
-import json
 import signal
 import sys
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from client_agent import (
     authorities,
@@ -18,10 +14,11 @@ from client_agent import (
     enrolment,
     identity,
     intake,
+    key_command,
     membership,
     predict,
+    prior_command,
     privacy_command,
-    published_prior,
     signed_request,
 )
 from client_agent.api import Api
@@ -29,10 +26,8 @@ from client_agent.command_line import DEFAULT_DELTA, DEFAULT_HOME, Delta, Epsilo
 from client_agent.events import Event, Kind
 from client_agent.local_data import Columns
 from client_agent.participate import participate
-from client_agent.published_prior import PublishedPrior
 from fgpr import signatures
 from fgpr.errors import EncodingError
-from fgpr.gp.model import Prior
 from fgpr.secagg.history import Floors
 from fgpr.secagg.suites import SuiteName
 from fgpr.ticket import Ticket
@@ -45,7 +40,9 @@ app = typer.Typer(
 )
 prior_app = typer.Typer(help="The prior that the federation has learned.", no_args_is_help=True)
 app.add_typer(prior_app, name="prior")
+prior_app.command("show")(prior_command.show)
 app.command("privacy")(privacy_command.show)
+app.command("rotate-key")(key_command.rotate)
 
 Data = Annotated[Path, typer.Option("--data", help="Your rows: CSV with a header row, or C-MAPSS text; .gz too.")]
 Unit = Annotated[int | None, typer.Option("--unit", help="Take the rows of this unit only.")]
@@ -143,7 +140,7 @@ def run(
 
     # As from the keyboard: a process that is number 1 of a container would not end by itself.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with telling(), membership.connect(home) as api:
+    with telling(), membership.connect(home, tell=say) as api:
         try:
             participate(
                 home,
@@ -159,23 +156,6 @@ def run(
             say("stopped; start it again to go on")
     if revoked:
         raise typer.Exit(1)
-
-
-@prior_app.command("show")
-def show_prior(
-    home: Home = DEFAULT_HOME,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Fetch the newest prior, verify it against the audit log, and show it."""
-    with telling():
-        published = _published(home)
-        if as_json:
-            typer.echo(json.dumps(_as_json(published), indent=2))
-        else:
-            say(_title(published))
-            if published.record.privacy is not None:
-                say(privacy_command.cost(published.record.privacy))
-            Console().print(_table(published.record.prior()))
 
 
 @app.command("predict")
@@ -195,7 +175,7 @@ def predict_rows(
     """
     points = None if Path(at).exists() else _points(at)
     with telling():
-        prior = _published(home).record.prior()
+        prior = prior_command.fetched(home).record.prior()
         own = intake.read_columns(data, unit)
         inputs: Columns = intake.read_columns(Path(at)) if points is None else predict.grid(prior.spec, *points)
         rows = predict.predict(prior, own, inputs, target)
@@ -237,61 +217,6 @@ def sign_request(
     """Print the header fields that sign a request, for curl -H @FILE; they serve once, within two minutes."""
     with telling():
         typer.echo("\n".join(signed_request.lines(home, method, path, body.read_bytes() if body else b"")))
-
-
-def _published(home: Path) -> PublishedPrior:
-    # Few attempts: without a net the kept prior serves as well.
-    with membership.connect(home, attempts=2) as api:
-        published = published_prior.fetch(home, api)
-    if not published.fresh:
-        typer.echo(
-            f"the aggregator cannot be reached: using prior {published.record.version}, fetched before", err=True
-        )
-    return published
-
-
-def _title(published: PublishedPrior) -> str:
-    record = published.record
-    opened = f", from {record.opened.clients} clients" if record.opened is not None else ""
-    where = f"leaf {published.index} of the audit log"
-    return f"prior {record.version} of {record.federation} ({record.reason}{opened}), {where}"
-
-
-def _table(prior: Prior) -> Table:
-    table = Table("hyper-parameter", "value", "unit")
-    for name, value in zip(prior.spec.theta_names, np.exp(prior.theta).tolist(), strict=True):
-        table.add_row(name, f"{value:.6g}", _units(prior)[name])
-    return table
-
-
-def _units(prior: Prior) -> dict[str, str]:
-    spec = prior.spec
-    scaled = "sd of the target" if spec.target.scaling == "standardise" else spec.target.unit
-    features = {feature.name: feature.unit for feature in spec.features}
-    # A periodic kernel's length-scale and an exponent have no unit.
-    return {
-        parameter.name: scaled if parameter.of_target else features.get(parameter.feature or "", "1")
-        for parameter in spec.parameters
-    }
-
-
-def _as_json(published: PublishedPrior) -> dict[str, object]:
-    record, prior = published.record, published.record.prior()
-    return {
-        "federation": record.federation,
-        "version": record.version,
-        "theta_version": record.theta_version,
-        "reason": record.reason,
-        "round": record.round,
-        "clients": None if record.opened is None else record.opened.clients,
-        "kernel": prior.spec.kernel,
-        "target": prior.spec.target.name,
-        "hyperparameters": dict(zip(prior.spec.theta_names, np.exp(prior.theta).tolist(), strict=True)),
-        "theta": list(record.theta),
-        "privacy": None if record.privacy is None else record.privacy.to_json(),
-        "leaf": published.index,
-        "fresh": published.fresh,
-    }
 
 
 def _ticket(given: str) -> Ticket:

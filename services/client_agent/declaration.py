@@ -16,7 +16,7 @@ FILE_NAME = "declared-weight.json"
 def make(home: Path, ticket: Ticket, rows: int | None, key: Ed25519PrivateKey) -> Signed[DeclaredWeight] | None:
     """What the client declares: its rows, at most the cap; None where the ticket asks for nothing.
 
-    A client signs one declaration, ever: where one is in the home already, the answer to it was lost, and it stands.
+    A client declares one weight, ever: where one is in the home already, the answer to it was lost, and it stands.
 
     Args:
         home: of the client.
@@ -43,6 +43,16 @@ def make(home: Path, ticket: Ticket, rows: int | None, key: Ed25519PrivateKey) -
     signed = Signed[DeclaredWeight].make(key, weight)
     durable_file.write_once(home / FILE_NAME, signed.encode())
     return signed
+
+
+def again(home: Path, key: Ed25519PrivateKey) -> Signed[DeclaredWeight] | None:
+    """The same weight under the identity key that takes the place of the present one; None where it declared nothing.
+
+    Raises:
+        EncodingError: the file is damaged.
+    """
+    known = load(home)
+    return None if known is None else Signed[DeclaredWeight].make(key, known.message)
 
 
 def load(home: Path) -> Signed[DeclaredWeight] | None:

@@ -103,6 +103,8 @@ class Duties:
         if body is None:
             if self._agent.client not in plan.invited or (plan.round, "contribution") in self._silent:
                 return
+            if not self._named(checked, "contribution"):
+                return
             record = self._prior if self._prior is not None and self._prior.version == plan.prior_version else None
             try:
                 made = contribution.make(self._agent, checked, record, self._source, self._target, self._observer)
@@ -131,7 +133,7 @@ class Duties:
         if checked.plan.seat_of(self._agent.client) is None:
             return
         undecided = journal.opening(number) is None and journal.complaint(number) is None
-        if undecided and (number, "opening") not in self._silent:
+        if undecided and (number, "opening") not in self._silent and self._named(checked, "opening"):
             try:
                 committee_duty.open_round(self._agent, checked)
             except TooLate as error:
@@ -161,7 +163,7 @@ class Duties:
             return
         if journal.opening(number) is None:
             checked = self.check(aborted.plan)
-            if checked is None:
+            if checked is None or not self._named(checked, "void"):
                 return
             try:
                 committee_duty.open_empty(self._agent, checked, aborted.cohort)
@@ -171,6 +173,16 @@ class Duties:
                 return
         if self._send(number, "opening", journal.opening(number)):
             self._tell(Kind.VOIDED, number, "opened the empty cohort of the aborted round")
+
+    def _named(self, checked: CheckedPlan, what: str) -> bool:
+        """Whether the plan's roster names this client's present key; what it signed before is sent all the same."""
+        number = checked.plan.round
+        if (number, what) in self._silent or not self._agent.named_by(checked.roster):
+            if (number, what) not in self._silent:
+                self._silent.add((number, what))
+                self._tell(Kind.SKIPPED, number, "this client has another key since; it waits for the next roster")
+            return False
+        return True
 
     def _send(self, number: int, what: str, body: bytes | None) -> bool:
         """Send a written body unless that is settled; whether the aggregator has just taken it."""

@@ -1,4 +1,4 @@
-"""Taking up a ticket, and leaving."""
+"""Taking up a ticket, another key, and leaving."""
 
 import secrets
 from collections.abc import Callable
@@ -6,7 +6,18 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from client_agent import declaration, identity, keyfile, lock, membership, opening_keys
+from client_agent import (
+    declaration,
+    durable_file,
+    epoch,
+    identity,
+    journal,
+    keyfile,
+    lock,
+    membership,
+    opening_keys,
+    rotation,
+)
 from client_agent.api import Api
 from client_agent.federation_client import Connection, FederationClient
 from client_agent.membership import Membership
@@ -15,6 +26,7 @@ from fgpr import signatures
 from fgpr.errors import LocalProtocolError, RemoteProtocolError
 from fgpr.message import Signed
 from fgpr.rest import EnrolmentReceipt, EnrolmentRequest
+from fgpr.secagg.declared_weight import DeclaredWeight
 from fgpr.secagg.messages import OpeningKey
 from fgpr.secagg.suites import SUITES, private_half
 from fgpr.ticket import Ticket
@@ -58,6 +70,9 @@ def enrol(home: Path, ticket: Ticket, connect: Connect = Api, rows: int | None =
             declared=declaration.make(home, ticket, rows, key),
         )
         connection = connect(ticket.origin, ticket.federation, key)
+        if isinstance(connection, Api):
+            connection.trust(ticket.service_key)
+            connection.expect_epoch(ticket.epoch)
         try:
             receipt = FederationClient(connection, ticket.federation).enrol(request)
         finally:
@@ -66,6 +81,7 @@ def enrol(home: Path, ticket: Ticket, connect: Connect = Api, rows: int | None =
         named = (receipt.federation, receipt.client, receipt.role)
         if named != (ticket.federation, ticket.client, ticket.role):
             raise RemoteProtocolError(f"the receipt names {named}, the ticket another party; report this")
+        durable_file.replace(home / epoch.FILE_NAME, ticket.epoch.encode("ascii"))
         membership.save(home, Membership.from_ticket(ticket))
     return receipt
 
@@ -80,6 +96,42 @@ def leave(home: Path, connection: Connection) -> Membership:
     known = membership.load(home)
     FederationClient(connection, known.federation).leave(known.client)
     return known
+
+
+def rotate_key(home: Path, connect: Connect = Api) -> Ed25519PrivateKey:
+    """Replace the identity key of the party in `home`, or finish what an earlier run began; the new key.
+
+    Raises:
+        LocalProtocolError: the home is enrolled nowhere, or an agent uses it.
+        RequestError, RemoteProtocolError, CryptographicError: see `client_agent.rotation.rotate`.
+    """
+    known = membership.load(home)
+
+    def send(key: Ed25519PrivateKey, body: bytes) -> bytes:
+        connection = connect(known.origin, known.federation, key)
+        if isinstance(connection, Api):
+            connection.trust(known.service_key)
+            connection.expect_epoch(epoch.load(home))
+        try:
+            return connection.put(f"clients/{known.client}/key", body)
+        finally:
+            if isinstance(connection, Api):
+                connection.close()
+
+    def next_opening_key(key: Ed25519PrivateKey) -> Signed[OpeningKey] | None:
+        if known.role == "reader":
+            return None
+        keys = OpeningKeys(home)
+        # Above every serial that was ever told: those in plans, and those that only an opening named.
+        serial = max(journal.read_numbers(home).serials.get(known.client, 0), *keys.serials(), 0) + 1
+        private = private_half(secrets.token_bytes(SUITES[keys.suite()].private_bytes))
+        keys.add(serial, private)
+        return opening_keys.signed(key, known.federation, known.client, serial, private)
+
+    def declare(key: Ed25519PrivateKey) -> Signed[DeclaredWeight] | None:
+        return declaration.again(home, key)
+
+    return rotation.rotate(home, known.federation, known.client, send, next_opening_key, declare)
 
 
 def _first_opening_key(home: Path, ticket: Ticket, identity_key: Ed25519PrivateKey) -> Signed[OpeningKey]:

@@ -21,6 +21,7 @@ class Kind(StrEnum):
     TOO_LATE = "too-late"
     REFUSED = "refused"
     CONSENT = "consent"
+    PAUSED = "paused"
     FAILED = "failed"
     REVOKED = "revoked"
 
@@ -33,8 +34,8 @@ class Event:
         kind: what it was. CHECKED: a plan passed. CONTRIBUTED, OPENED, VOIDED, COMPLAINED: the aggregator has our
             contribution, our opening of a cohort, that of an empty one, or our complaint of boxes. ENDED: the round is
             over. SKIPPED: this client contributes nothing. TOO_LATE: a deadline passed. REFUSED: a plan or a cohort
-            fails a check. CONSENT: the owner has to decide. FAILED: it is tried again. REVOKED: this client takes part
-            no more.
+            fails a check. CONSENT: the owner has to decide. PAUSED: no round opens, for a while or for good. FAILED: it
+            is tried again. REVOKED: this client takes part no more.
         at: when, by the agent's clock.
         round: the round; 0 where it is about none.
         text: one line for people.

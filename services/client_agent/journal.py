@@ -25,7 +25,8 @@ from client_agent import durable_file, keyfile, lock
 from client_agent.ledger import FILE_NAME, Ledger
 from fgpr.errors import EncodingError, LocalProtocolError
 from fgpr.federated.accounting import Budget
-from fgpr.message import Bytes, Count, Message, Name, Signed
+from fgpr.journal import CONTRIBUTION, OPENING, PLAN, ROUNDS, Answer, SeenPlan
+from fgpr.message import Count, Message, Name, Signed
 from fgpr.secagg.history import History, PastRound, Revocations
 from fgpr.secagg.messages import Cohort, LogPosition, Plan
 from fgpr.secagg.roster import Roster
@@ -33,23 +34,10 @@ from fgpr.secagg.roster import Roster
 KEPT_ROUNDS = 32
 """Newest rounds that are kept whatever their theta."""
 
-PLAN, CONTRIBUTION, COMPLAINT, OPENING = "plan.json", "contribution.json", "complaint.json", "opening.json"
+NUMBERS = "numbers.json"
+COMPLAINT = "complaint.json"
 
 M = TypeVar("M", bound=Message)
-
-
-class SeenPlan(Message):
-    """A plan that passed every check, and the roster that it names."""
-
-    plan: Signed[Plan]
-    roster: Signed[Roster]
-
-
-class Answer(Message):
-    """The one cohort that a member opened in a round, and the body of its opening."""
-
-    cohort: Signed[Cohort]
-    body: Bytes
 
 
 class Numbers(Message):
@@ -82,6 +70,15 @@ class Numbers(Message):
         )
 
 
+def read_numbers(home: Path) -> Numbers:
+    """The highest numbers that the agent of this home ever saw; its caller holds the home's lock.
+
+    Raises:
+        EncodingError: the file is damaged.
+    """
+    return _read(home / NUMBERS, Numbers) or Numbers()
+
+
 class Journal:
     """The journal in one home; holds the home's lock until it is closed.
 
@@ -93,8 +90,8 @@ class Journal:
 
     def __init__(self, home: Path) -> None:
         keyfile.make_folder(home)
-        self._numbers_path = home / "numbers.json"
-        self._rounds_folder = home / "rounds"
+        self._numbers_path = home / NUMBERS
+        self._rounds_folder = home / ROUNDS
         with ExitStack() as stack:
             stack.enter_context(lock.held(home / lock.HOME_LOCK))
             durable_file.make_folder(self._rounds_folder)

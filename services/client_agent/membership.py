@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Self
 
-from client_agent import authorities, durable_file, identity
+from client_agent import authorities, durable_file, epoch, identity
 from client_agent.api import Api
 from fgpr.errors import EncodingError, LocalProtocolError
 from fgpr.message import Message, Name, PublicKey
@@ -76,8 +76,22 @@ def save(home: Path, membership: Membership) -> None:
     durable_file.write_once(home / FILE_NAME, membership.encode())
 
 
-def connect(home: Path, attempts: int = 6) -> Api:
-    """A connection to the aggregator with the identity in `home`; raises as `load` and `identity.load` do."""
-    membership = load(home)
-    tls = authorities.load(home)
-    return Api(membership.origin, membership.federation, identity.load(home), attempts=attempts, tls=tls)
+def connect(home: Path, attempts: int = 6, tell: epoch.Tell = lambda _: None) -> Api:
+    """A connection to the aggregator with the identity in `home`; raises as `load` and `identity.load` do.
+
+    Args:
+        home: of an enrolled party.
+        attempts: how often a request is tried at most.
+        tell: tells the owner that the aggregator was restored from a backup.
+    """
+    known = load(home)
+    return Api(
+        known.origin,
+        known.federation,
+        identity.load(home),
+        attempts=attempts,
+        service_key=known.service_key,
+        epoch=epoch.load(home),
+        on_epoch=epoch.learner(home, tell),
+        tls=authorities.load(home),
+    )

@@ -8,7 +8,7 @@ from client_agent import durable_file, keyfile
 from fgpr.errors import CryptographicError
 from fgpr.message import Signed
 from fgpr.secagg.messages import OpeningKey
-from fgpr.secagg.suites import PrivateHalf, private_half, suite_of
+from fgpr.secagg.suites import PrivateHalf, SuiteName, private_half, suite_of
 
 FOLDER_NAME = "opening-keys"
 
@@ -51,6 +51,18 @@ class OpeningKeys:
             return private_half(raw)
         except CryptographicError as error:
             raise CryptographicError(f"{path} is damaged: remove it, and this client sits out one round") from error
+
+    def suite(self) -> SuiteName:
+        """The suite of the newest key here; the federation's, since each key follows the one before.
+
+        Raises:
+            CryptographicError: there is no key here.
+        """
+        serials = self.serials()
+        newest = self.get(serials[-1]) if serials else None
+        if newest is None:
+            raise CryptographicError(f"{self._folder} holds no opening key: restore the home from a backup")
+        return suite_of(newest)
 
     def retire(self, named: int) -> None:
         """Erase the private halves before the serial that a checked plan names: no later plan uses them."""

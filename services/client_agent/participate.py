@@ -29,6 +29,12 @@ from fgpr.secagg.stages import RUNNING, Stage
 _BREATH = 1.0
 """Seconds between two looks where the aggregator answers at once and nothing has changed."""
 
+_STANDING = {
+    "paused": "the federation is paused: no round opens until its operator resumes it; the audit log has the reason",
+    "closed": "the federation is closed for good: no round opens any more; the audit log has the reason",
+}
+"""What the owner is told of a federation in which no round opens."""
+
 
 def participate(
     home: Path,
@@ -103,7 +109,7 @@ def participate(
             if seen == view.state and time.monotonic() - began < _BREATH:
                 stop.wait(_BREATH)
             try:
-                _serve(duties, tally, view)
+                _serve(duties, tally, tell, view)
                 seen = view.state
             except FgprError as error:
                 tell(Kind.FAILED, view.round, f"{error}; it is tried again", error)
@@ -112,7 +118,7 @@ def participate(
     return tally.served
 
 
-def _serve(duties: Duties, tally: "_Tally", view: RoundView) -> None:
+def _serve(duties: Duties, tally: "_Tally", tell: Reporter, view: RoundView) -> None:
     # Before the newest plan: once that is recorded, no plan of an earlier round can be checked any more.
     for aborted in sorted(view.aborted, key=lambda each: each.plan.message.round):
         duties.void(aborted)
@@ -122,6 +128,8 @@ def _serve(duties: Duties, tally: "_Tally", view: RoundView) -> None:
         if view.stage is Stage.PUBLISHED:
             duties.deliver_key(view.round)
         tally.ended(view)
+        if view.federation_state in _STANDING:
+            tell(Kind.PAUSED, 0, _STANDING[view.federation_state])
     elif view.plan is not None and not tally.enough:
         # Not another round when there were enough: a client that contributes should be there to open, too.
         tally.running(view.round)

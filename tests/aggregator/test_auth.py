@@ -22,6 +22,7 @@ from starlette.testclient import TestClient
 
 from aggregator import auth, problems
 from aggregator.auth import verify_request
+from aggregator.public_url import public_url
 from aggregator.service.caller import Caller
 from client_agent.api import Api
 from fgpr import signatures
@@ -217,7 +218,7 @@ def test_a_proxy_may_strip_the_prefix_or_leave_it(path: str, origin: str) -> Non
     ],
 )
 def test_the_url_comes_from_the_origin(origin: str, path: str, url: str) -> None:
-    assert auth.public_url(origin, path, "q") == url
+    assert public_url(origin, path, "q") == url
 
 
 def test_the_host_header_plays_no_part() -> None:
@@ -490,7 +491,12 @@ def application(**state: Any) -> FastAPI:
     app = FastAPI()
     problems.install(app)
     app.state.aggregator = SimpleNamespace(
-        settings=SimpleNamespace(origin=ORIGIN), clock=lambda: NOW, find_key={KEY_ID: PUBLIC}.get, admit=id, **state
+        settings=SimpleNamespace(origin=ORIGIN),
+        epoch="",
+        clock=lambda: NOW,
+        find_key={KEY_ID: PUBLIC}.get,
+        admit=id,
+        **state,
     )
 
     @app.put("/v1/small", dependencies=[auth.body_limit(8)])

@@ -62,9 +62,9 @@ def test_an_operation_tells_its_answers_and_its_refusals(path: str, method: str,
     if path.startswith("/v1/"):
         assert {"422", "429", "500", "503"} <= set(answers)
     if operation["security"]:
-        assert operation["security"] == [{"signature": []}]
+        assert operation["security"] in ([{"signature": []}], [{}, {"signature": []}])
         assert {"401", "403"} <= set(answers)
-    if method in ("put", "post"):
+    if method in ("put", "post") and operation["operationId"] != "open_round":
         assert {"408", "413", "415"} <= set(answers)
         content = operation["requestBody"]["content"]["application/json"]
         assert content["schema"]["$ref"]

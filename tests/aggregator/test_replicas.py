@@ -69,10 +69,10 @@ def test_three_processes_start_at_once_on_an_empty_database(tmp_path: Path, empt
     # One log, signed with the one key.
     (note,) = notes
     assert note.splitlines()[1] == "0"
-    assert [path.name for path in (tmp_path / "keys").iterdir()] == ["service.pem"]
+    assert sorted(path.name for path in (tmp_path / "keys").iterdir()) == ["checkpoint.note", "service.pem"]
     database = Database(empty_database_url)
     with database.read() as connection:
-        assert connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalars().all() == ["0004"]
+        assert connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalars().all() == ["0011"]
         assert connection.exec_driver_sql("SELECT id, size FROM log_head").all() == [(1, 0)]
     database.close()
 

@@ -16,5 +16,5 @@ def test_each_attack_is_refused(attack: Attack, channel: str, tmp_path: Path) ->
 def test_every_row_of_the_protocol_is_tried_in_memory_and_over_http() -> None:
     for channel in ("memory", "HTTP"):
         tried = {attack.row for attack in ATTACKS if channel in attack.plays}
-        assert tried == {"6", "6b", "6c", "7", "8", "8b", "9", "10", "11", "12", "13", "14"}
+        assert tried == {"1", "4", "4a", "4c", "6", "6b", "6c", "7", "8", "8b", "9", "10", "11", "12", "13", "14"}
     assert all(attack.plays or attack.why_not for attack in ATTACKS)

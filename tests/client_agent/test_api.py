@@ -53,6 +53,7 @@ def application(origin: str = ORIGIN) -> FastAPI:
     app.state.aggregator = SimpleNamespace(
         settings=SimpleNamespace(origin=origin),
         clock=lambda: NOW,
+        epoch="",
         find_key={KEY_ID: signatures.public_bytes(KEY)}.get,
         admit=id,
     )

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from client_agent import cli, enrolment, identity, membership
+from client_agent import enrolment, identity, membership, prior_command
 from client_agent.api import Api
 from client_agent.cli import app
 from client_agent.journal import Journal
@@ -194,7 +194,7 @@ def test_prior_show(home):
 def test_units_of_every_kernel(kernel, units):
     target = Target("T24", "degR", "standardise")
     spec = ModelSpec.with_default_bounds([Feature("cycle", "cycles", 0.0, 100.0)], target, kernel)
-    shown = cli._units(Prior(spec, spec.initial_theta, 0))
+    shown = prior_command._units(Prior(spec, spec.initial_theta, 0))
     assert (tuple(shown), list(shown.values())) == (spec.theta_names, units)
 
 

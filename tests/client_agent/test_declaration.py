@@ -21,6 +21,7 @@ from support.agent_home import InMemory
 from support.client import NAME
 from support.federation import Federation
 
+SERVICE_KEY = Federation(4).anchors.service_key
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 ROWS = "unit,cycle,T24\n1,1,642.0\n1,2,641.5\n2,1,642.5\n2,2,643.0\n2,3,642.8\n"
 
@@ -33,7 +34,7 @@ def ticket(weight_cap: int | None = 1_000, **changes: Any) -> Ticket:
         "role": "client",
         "secret": bytes(range(32)),
         "expires": "2031-03-09T21:30:00.000Z",
-        "service_key": bytes(32),
+        "service_key": SERVICE_KEY,
         "roster_key": bytes(32),
         "suite": "x25519",
         "weight_cap": weight_cap,

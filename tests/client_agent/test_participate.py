@@ -472,6 +472,16 @@ def test_revoked_agent_ends(federation, agent):
     assert agent.served == 0
 
 
+@pytest.mark.parametrize(("state", "text"), [("paused", "until its operator resumes it"), ("closed", "for good")])
+def test_a_federation_without_rounds_is_told_once(federation, agent, state, text):
+    agent.connection.state = state
+    assert agent.run(ROWS) == [Kind.PAUSED]
+    assert text in agent.events[-1].text
+    # A round that runs goes on, whatever follows it.
+    agent_home.plan(federation)
+    assert agent.run(ROWS) == [Kind.CHECKED, Kind.CONTRIBUTED]
+
+
 def test_unreachable_aggregator_is_told_once_and_asked_again(federation, agent):
     agent_home.plan(federation)
 

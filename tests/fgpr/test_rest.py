@@ -46,6 +46,7 @@ VIEW = RoundView(
     round=4,
     stage=Stage.OPENING,
     state="4.opening",
+    federation_state="open",
     plan=MADE.now.plan,
     cohort=MADE.now.cohort,
     reason=None,

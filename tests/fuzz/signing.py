@@ -17,9 +17,10 @@ from fgpr.signed_requests import LABEL, NONCE_BYTES, TAG, covered
 class Signing(AuthBase):
     """Signs each request with one key (RFC 9421), whatever its method, path, query and body are."""
 
-    def __init__(self, key: Ed25519PrivateKey, clock: Callable[[], datetime]) -> None:
+    def __init__(self, key: Ed25519PrivateKey, clock: Callable[[], datetime], epoch: str) -> None:
         self._key_id = signatures.key_id(signatures.public_bytes(key))
         self._clock = clock
+        self._epoch = epoch
         keys = MappingKeyResolver(public_keys={}, private_keys={self._key_id: key})
         self._signer = HTTPMessageSigner(signature_algorithm=ED25519, key_resolver=keys)
 
@@ -31,7 +32,7 @@ class Signing(AuthBase):
             request,
             key_id=self._key_id,
             created=self._clock(),
-            nonce=secrets.token_urlsafe(NONCE_BYTES),
+            nonce=self._epoch + secrets.token_urlsafe(NONCE_BYTES),
             label=LABEL,
             tag=TAG,
             # Without a content type there is nothing that it could cover.

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import requests
 import schemathesis
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import HealthCheck, Phase, given, settings
 from requests.auth import AuthBase
 from schemathesis import GenerationMode
@@ -22,9 +23,12 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from aggregator import main
+from aggregator.service import restoring
+from aggregator.service.inspection import verify_database
 from fuzz.signing import Signing
 from support.aggregator import Aggregator, served
 from support.client import NAME
+from support.staff import Staff
 
 EXAMPLES = int(os.environ.get("FGPR_FUZZ_EXAMPLES", "3"))
 CHECKS = [
@@ -34,7 +38,8 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-CLIENT = "client-00"
+CLIENT, OPERATOR = "client-00", "olga"
+SIGNED = [{"signature": []}]
 
 DOCUMENT: dict[str, Any] = main.create_interface("http://127.0.0.1").openapi()
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
@@ -60,6 +65,16 @@ def aggregator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aggregator]
         yield made
 
 
+@pytest.fixture(scope="module")
+def operated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Aggregator, Staff]]:
+    """One with an operator, who may do everything to it."""
+    with served(tmp_path_factory.mktemp("operated"), keeps_deadlines=False, waiters=1) as made:
+        person = Staff(made, OPERATOR, "operator")
+        person.enrol()
+        made.enrol(4)
+        yield made, person
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["signed", "unsigned"])
 @pytest.mark.parametrize(("path", "method", "mode"), OPERATIONS, ids=lambda part: getattr(part, "value", part))
@@ -67,12 +82,43 @@ def test_an_operation(aggregator: Aggregator, path: str, method: str, way: str, 
     described = DOCUMENT["paths"][path][method]
     auth: AuthBase | None = None
     if way == "signed":
-        auth = Signing(aggregator.parties[CLIENT].client.identity_key, aggregator.clock)
+        auth = signing(aggregator, aggregator.parties[CLIENT].client.identity_key)
+    before = aggregator.dump()
+    fuzz(aggregator, path, method, mode, auth, refused=way == "unsigned" and described["security"] == SIGNED)
+    assert aggregator.dump() == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("path", "method", "mode"),
+    [operation for operation in OPERATIONS if operation[0].startswith("/v1/operator/")],
+    ids=lambda part: getattr(part, "value", part),
+)
+def test_an_operation_by_an_operator(
+    operated: tuple[Aggregator, Staff], path: str, method: str, mode: GenerationMode
+) -> None:
+    """Here much of what is sent has its effect: tickets, rounds, pauses."""
+    aggregator, person = operated
+    # More than a day between two operations, so that no quota is what answers.
+    aggregator.clock.forward(90_000)
+    fuzz(aggregator, path, method, mode, signing(aggregator, person.key), refused=False)
+    assert [line.name for line in person.federations().federations][:1] == [NAME]
+    verify_database(aggregator.context.database, aggregator.anchors())
+
+
+def signing(aggregator: Aggregator, key: Ed25519PrivateKey) -> AuthBase:
+    return Signing(key, aggregator.clock, restoring.epoch(aggregator.context))
+
+
+def fuzz(
+    aggregator: Aggregator, path: str, method: str, mode: GenerationMode, auth: AuthBase | None, *, refused: bool
+) -> None:
+    """Send EXAMPLES requests, and as many with names that exist."""
+    described = DOCUMENT["paths"][path][method]
     # Names that exist lead deeper than any that a fuzzer finds; but whoever leaves can ask no more.
-    named: dict[str, Any] = {"federation": NAME, "client": CLIENT} if method != "delete" else {}
+    named: dict[str, Any] = {"federation": NAME, "client": CLIENT, "name": OPERATOR} if method != "delete" else {}
     known = {one["name"] for one in described.get("parameters", []) if one["in"] == "path"}
     paths = [{}, {name: value for name, value in named.items() if name in known}]
-    before = aggregator.dump()
     sent = 0
     operation = SCHEMA[path][method.upper()]
     for fixed in paths if paths[1] else paths[:1]:
@@ -93,9 +139,8 @@ def test_an_operation(aggregator: Aggregator, path: str, method: str, way: str, 
             with requests.Session() as session:
                 response = case.call(base_url=aggregator.settings.origin, session=session, auth=auth, timeout=60)
             case.validate_response(response, checks=CHECKS)
-            if described["security"] and way == "unsigned":
+            if refused:
                 assert response.status_code >= 400
 
         attack()
     assert sent > 0
-    assert aggregator.dump() == before

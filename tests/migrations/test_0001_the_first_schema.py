@@ -68,7 +68,7 @@ def test_there_is_one_line_of_revisions() -> None:
     config = Config(str(ROOT / "alembic.ini"))
     config.set_main_option("script_location", str(ROOT / "migrations"))
     scripts = ScriptDirectory.from_config(config)
-    assert scripts.get_heads() == ["0004"]
+    assert scripts.get_heads() == ["0011"]
     assert scripts.get_bases() == ["0001"]
 
 

@@ -17,6 +17,13 @@ from mutants.mutant import Mutant, mutants
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path("libs/fgpr/secagg")
+ELSEWHERE = {
+    "rotation": Path("libs/fgpr/rotation.py"),
+    "admission": Path("services/aggregator/service/admission.py"),
+    "replacing": Path("services/aggregator/service/rotation.py"),
+}
+"""Modules with checks that lie outside of PACKAGE."""
+
 LONGEST = 300.0
 """Seconds after which a run that has not ended counts as red: the mutant hangs."""
 
@@ -63,8 +70,23 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "groups": ("tests/fgpr/secagg/test_groups.py",),
     "combination": ("tests/fgpr/secagg/test_combination.py",),
+    "rotation": ("tests/fgpr/auditlog/test_trail_of_keys.py",),
+    "admission": (
+        "tests/aggregator/routes/test_roles.py",
+        "tests/aggregator/routes/test_key_replacement.py",
+        "tests/aggregator/routes/test_closed_log.py",
+    ),
+    "replacing": (
+        "tests/aggregator/routes/test_key_replacement.py",
+        "tests/aggregator/routes/test_declared_weight_of_a_new_key.py",
+    ),
 }
 """The part of the suite that has to notice, for each module with checks."""
+
+
+def place_of(module: str) -> Path:
+    """Where a module lies in the tree."""
+    return ELSEWHERE.get(module, PACKAGE / f"{module}.py")
 
 
 @dataclass(frozen=True)
@@ -80,13 +102,14 @@ class Tree:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        for part in ("libs", "tests"):
+        # A server brings its schema up, and the table of roles is held against its page.
+        for part in ("libs", "services", "migrations", "docs", "tests"):
             shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__", ".*"))
         shutil.copy(ROOT / "pyproject.toml", folder)
 
     def turns_red(self, module: str, source: str) -> bool:
         """Whether the tests of this module fail with this source of it."""
-        path = self._folder / PACKAGE / f"{module}.py"
+        path = self._folder / place_of(module)
         original = path.read_text(encoding="utf-8")
         path.write_text(source, encoding="utf-8")
         try:
@@ -97,11 +120,13 @@ class Tree:
     def _run(self, tests: Iterable[str]) -> int:
         # No compiled files: a mutant of the same size and second would be taken for the one before.
         environment = os.environ | {
-            "PYTHONPATH": os.pathsep.join(str(self._folder / part) for part in ("libs", "tests")),
+            "PYTHONPATH": os.pathsep.join(str(self._folder / part) for part in ("libs", "services", "tests")),
             "PYTHONDONTWRITEBYTECODE": "1",
             "OPENBLAS_NUM_THREADS": "1",
         }
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        # One database tells as much as two.
+        command += ["-k", "not postgresql", *tests]
         try:
             done = subprocess.run(
                 command, cwd=self._folder, env=environment, capture_output=True, timeout=LONGEST, check=False
@@ -120,16 +145,13 @@ class Memory:
         self._path = path
         self._lock = threading.Lock()
         self._known: dict[str, bool] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        self._sources = _digest(
-            part
-            for folder in ("libs/fgpr", "tests/support", "tests/fgpr/secagg", "tests/protocol")
-            for file in sorted((ROOT / folder).rglob("*.py"))
-            for part in (str(file.relative_to(ROOT)), file.read_text(encoding="utf-8"))
-        )
+        self._sources = _sources("libs/fgpr", "tests/support", "tests/fgpr", "tests/protocol")
+        self._services = _sources("services", "migrations", "tests/aggregator")
 
     def key(self, mutant: Mutant) -> str:
         """What a verdict depends on: all the code and tests, and the mutant."""
-        return _digest([self._sources, mutant.module, mutant.source, *TESTS[mutant.module]])
+        services = self._services if any("aggregator" in test for test in TESTS[mutant.module]) else ""
+        return _digest([self._sources, services, mutant.module, mutant.source, *TESTS[mutant.module]])
 
     def recall(self, mutant: Mutant) -> bool | None:
         """The verdict, where it is known."""
@@ -148,7 +170,7 @@ def all_mutants(modules: Iterable[str]) -> list[Mutant]:
     return [
         mutant
         for module in modules
-        for mutant in mutants(module, (ROOT / PACKAGE / f"{module}.py").read_text(encoding="utf-8"))
+        for mutant in mutants(module, (ROOT / place_of(module)).read_text(encoding="utf-8"))
     ]
 
 
@@ -172,7 +194,7 @@ def run(
             trees.put(tree)
 
     def green(module: str) -> None:
-        if judge(module, (ROOT / PACKAGE / f"{module}.py").read_text(encoding="utf-8")):
+        if judge(module, (ROOT / place_of(module)).read_text(encoding="utf-8")):
             raise RuntimeError(f"the tests of {module} are red without a mutant: {', '.join(TESTS[module])}")
 
     def verdict(mutant: Mutant) -> Verdict:
@@ -188,6 +210,15 @@ def run(
         if any(memory.recall(mutant) is None for mutant in chosen):
             list(pool.map(green, dict.fromkeys(mutant.module for mutant in chosen)))
         return list(pool.map(verdict, chosen))
+
+
+def _sources(*folders: str) -> str:
+    return _digest(
+        part
+        for folder in folders
+        for file in sorted((ROOT / folder).rglob("*.py"))
+        for part in (str(file.relative_to(ROOT)), file.read_text(encoding="utf-8"))
+    )
 
 
 def _digest(parts: Iterable[str]) -> str:

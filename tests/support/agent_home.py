@@ -4,11 +4,13 @@ import hashlib
 import re
 import threading
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from aggregator.answers import Answer, Request, Signer
 from client_agent import identity, keyfile, membership
 from client_agent.events import Event, Kind
 from client_agent.federation_client import Connection
@@ -31,6 +33,7 @@ from fgpr.rest import (
     PriorView,
     Receipt,
     RoundView,
+    State,
 )
 from fgpr.secagg.messages import Complaint, Contribution, Opening, Plan
 from fgpr.secagg.stages import Stage
@@ -65,6 +68,7 @@ class InMemory:
         refuse: an error for a path that contains the key.
         change: what is made of the answer for such a path.
         enrolled: what parties enrolled with.
+        state: whether rounds open.
         leaves_hidden: as many of the newest leaves are kept from this client.
     """
 
@@ -77,6 +81,7 @@ class InMemory:
         self.refuse: dict[str, Exception] = {}
         self.change: dict[str, Callable[[Any], Message]] = {}
         self.leaves_hidden = 0
+        self.state: State = "open"
         self.enrolled: dict[str, EnrolmentRequest] = {}
 
     def get(self, path: str, params: Params = None) -> bytes:
@@ -98,7 +103,15 @@ class InMemory:
         return b""
 
     def handle(self, request: httpx.Request) -> httpx.Response:
-        """Answer an HTTP request as the aggregator does; its signature is for other tests."""
+        """Answer an HTTP request as the aggregator does, signed; the request's signature is for other tests."""
+        response = self._respond(request)
+        answer = Answer(
+            response.status_code, response.headers, Request(request.method, str(request.url), request.headers)
+        )
+        Signer(self.federation.service_key, lambda: datetime.now(UTC)).sign(answer, response.content)
+        return response
+
+    def _respond(self, request: httpx.Request) -> httpx.Response:
         path = request.url.path.removeprefix(f"/v1/federations/{NAME}/")
         params = {name: value if name == "seen" else int(value) for name, value in request.url.params.items()}
         try:
@@ -200,7 +213,8 @@ class InMemory:
             federation=NAME,
             round=number,
             stage=None if now is None else now.stage,
-            state=f"{number}.{now.stage if now else ''}.{len(aborted)}",
+            state=f"{number}.{now.stage if now else ''}.{len(aborted)}.{self.state}",
+            federation_state=self.state,
             plan=None if now is None else now.plan,
             cohort=None if now is None else now.cohort,
             reason=None,

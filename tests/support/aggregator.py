@@ -94,6 +94,7 @@ class Aggregator:
     app: FastAPI
     federation: Federation
     parties: dict[str, Party] = field(default_factory=dict)
+    transports: list[Recorded] = field(default_factory=list)
     gate: Gate = field(init=False)
 
     @property
@@ -129,6 +130,11 @@ class Aggregator:
     def pass_contributing(self) -> None:
         """Let the first deadline pass."""
         self.clock.forward(CONTRIBUTE_SECONDS)
+        self.advance()
+
+    def pass_pause(self) -> None:
+        """Let the longest pause between rounds pass that nobody takes part in."""
+        self.clock.forward(schedule.LONGEST_PAUSE)
         self.advance()
 
     def pass_opening(self) -> None:
@@ -228,6 +234,8 @@ def served(
             finally:
                 for party in made.parties.values():
                     party.api.close()
+                for transport in made.transports:
+                    transport.close()
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from fgpr.rest import (
     Receipt,
     RoundView,
 )
+from fgpr.rotation import RotationReceipt, RotationRequest, SignedKeyChange
 from fgpr.secagg.checked_plan import Anchors, CheckedPlan, LogView, NamedPrior, check_plan, recall
 from fgpr.secagg.complaint import complain
 from fgpr.secagg.contributor import boxes_root, contribute, masked_digest
@@ -93,7 +94,9 @@ class Party:
     def api_as(self, key: Ed25519PrivateKey, clock: Callable[[], datetime]) -> Api:
         """The way to the aggregator with another key."""
         ticket = self.ticket
-        return Api(ticket.origin, ticket.federation, key, transport=self.transport, clock=clock, attempts=1)
+        return Api(
+            ticket.origin, ticket.federation, key, transport=self.transport, clock=clock, attempts=1, epoch=ticket.epoch
+        )
 
     # enrolment
 
@@ -108,14 +111,41 @@ class Party:
             declared=None if self.ticket.weight_cap is None else self.declared(self.rows),
         )
 
-    def declared(self, weight: int, **changes: Any) -> Signed[DeclaredWeight]:
-        """A declared weight under its own key."""
+    def declared(self, weight: int, key: Ed25519PrivateKey | None = None, **changes: Any) -> Signed[DeclaredWeight]:
+        """A declared weight under its own key, or under another one."""
         named = {"federation": self.ticket.federation, "client": self.name} | changes
-        return Signed[DeclaredWeight].make(self.client.identity_key, DeclaredWeight(weight=weight, **named))
+        return Signed[DeclaredWeight].make(key or self.client.identity_key, DeclaredWeight(weight=weight, **named))
 
     def enrol(self) -> EnrolmentReceipt:
         """Take up the ticket."""
         return EnrolmentReceipt.decode(self.api.post("/v1/enrolments", self.enrolment().encode()))
+
+    # another key
+
+    def rotation(self, new: Ed25519PrivateKey, **changes: Any) -> bytes:
+        """The body that replaces the present identity key; `changes` are made to its next opening key."""
+        signed = SignedKeyChange.make(self.ticket.federation, self.name, self.client.identity_key, new)
+        if self.ticket.role == "reader":
+            return RotationRequest(signed=signed, opening_key=None, declared=None).encode()
+        key = self.client.new_key().message.model_copy(update={"federation": self.ticket.federation} | changes)
+        declared = None if self.ticket.weight_cap is None else self.declared(self.rows, key=new)
+        return RotationRequest(signed=signed, opening_key=Signed[OpeningKey].make(new, key), declared=declared).encode()
+
+    def send_rotation(self, body: bytes) -> RotationReceipt:
+        """Replace the key."""
+        return RotationReceipt.decode(self.api.put(f"clients/{self.name}/key", body))
+
+    def use_key(self, new: Ed25519PrivateKey) -> None:
+        """Sign with another key from now on."""
+        self.client.identity_key = new
+        self.api = self.api_as(new, self._clock)
+
+    def rotate(self) -> RotationReceipt:
+        """Replace the key and use the new one."""
+        new = Ed25519PrivateKey.from_private_bytes(self.random_bytes(32))
+        receipt = self.send_rotation(self.rotation(new))
+        self.use_key(new)
+        return receipt
 
     # reading
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import Inspector, inspect
 
 from aggregator.storage import migrate
-from support.aggregator import served
+from support.aggregator import Aggregator, served
 
 
 @contextmanager
@@ -20,8 +20,18 @@ def downgraded(folder: Path, url: str, revision: str) -> Iterator[Inspector]:
             party.contribute()
         for party in parties:
             party.open()
-        before, database = aggregator.dump(), aggregator.context.database
+        database = aggregator.context.database
+        # What roles and epochs added is not carried back and forth, as their own tests say.
+        migrate.downgrade(database, "0004")
+        migrate.upgrade(database)
+        before = _without_epoch(aggregator)
         migrate.downgrade(database, revision)
         yield inspect(database.engine)
         migrate.upgrade(database)
-        assert aggregator.dump() == before
+        assert _without_epoch(aggregator) == before
+
+
+def _without_epoch(aggregator: Aggregator) -> dict[str, list[tuple[object, ...]]]:
+    rows = aggregator.dump()
+    rows.pop("installation")
+    return rows

@@ -30,7 +30,7 @@ from fgpr.secagg.roster import RosterDraft
 from fgpr.secagg.stages import Event
 from fgpr.secagg.suites import SuiteName
 from support.federation import Federation
-from vectors import noised_round, weighted_draws
+from vectors import noised_round, replaced_keys, weighted_draws
 from vectors.line import entry
 
 FOLDER = Path(__file__).resolve().parent / "protocol"
@@ -104,6 +104,7 @@ def vectors(kept: list[dict[str, Any]]) -> Vectors:
             "weighted": weighted_draws.vectors(),
             "groups": _groups(),
             "privacy": _privacy(),
+            "rotation": replaced_keys.vectors(),
         }
     return made | {"boxes": boxes.used}
 

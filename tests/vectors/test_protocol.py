@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from fgpr import canonical
+from fgpr import canonical, rotation
 from fgpr.federated.publication import PriorRecord
 from fgpr.message import Message
 from fgpr.secagg import declared_weight, envelope, messages, roster, shamir
@@ -20,7 +20,7 @@ from vectors import generate
 
 STORED = generate.stored()
 ENTRIES = ("roster", "plan", "contribution", "cohort", "cohort_view", "opening", "void_proof", "complaint", "prior")
-MORE = ("hybrid", "weighted", "groups", "privacy")
+MORE = ("hybrid", "weighted", "groups", "privacy", "rotation")
 
 
 def entries(stem: str) -> list[dict[str, Any]]:
@@ -165,6 +165,23 @@ def test_each_declaration_is_signed_by_the_identity_key_beside_it() -> None:
         key.verify(canonical.from_text(line["declared"]["signature"]), signed)
 
 
+def test_each_change_of_a_key_is_signed_by_the_old_one_and_the_new_one() -> None:
+    changes = [line["value"] for line in STORED["rotation"]["messages"] if line["type"] == "SignedKeyChange"]
+    assert [line["change"]["holder"] for line in changes] == ["client-00", "bench-1", "olga"]
+    for value, keys in zip(changes, STORED["rotation"]["keys"], strict=True):
+        signed = b"fgpr-v1/key-change\0" + canonical.encode(value["change"])
+        for which in ("old", "new"):
+            key = Ed25519PrivateKey.from_private_bytes(canonical.from_text(keys[which]))
+            assert canonical.to_text(key.public_key().public_bytes_raw()) == value["change"][f"{which}_key"]
+            assert canonical.to_text(key.sign(signed)) == value[f"by_{which}"]
+    # What comes along is signed by the new key.
+    request = next(line["value"] for line in STORED["rotation"]["messages"] if line["type"] == "RotationRequest")
+    key = Ed25519PublicKey.from_public_bytes(canonical.from_text(changes[0]["change"]["new_key"]))
+    for field, label in (("opening_key", "opening-key"), ("declared", "declared-weight")):
+        signed = f"fgpr-v1/{label}".encode() + b"\0" + canonical.encode(request[field]["message"])
+        key.verify(canonical.from_text(request[field]["signature"]), signed)
+
+
 def test_the_groups_are_dealt_opened_and_combined_by_what_is_written_down() -> None:
     told = STORED["groups"]
     plan = next(line["value"] for line in told["messages"] if line["type"] == "Plan")
@@ -204,9 +221,9 @@ def test_the_groups_are_dealt_opened_and_combined_by_what_is_written_down() -> N
 def test_every_message_of_the_protocol_has_its_vector() -> None:
     known = {
         value.__name__
-        for module in (messages, roster, declared_weight)
+        for module in (messages, roster, declared_weight, rotation)
         for value in vars(module).values()
         if isinstance(value, type) and issubclass(value, Message) and value.__module__ == module.__name__
     }
-    there = {line["type"] for stem in (*ENTRIES, "weighted") for line in entries(stem)}
+    there = {line["type"] for stem in (*ENTRIES, "weighted", "rotation") for line in entries(stem)}
     assert there >= known | {PriorRecord.__name__}

@@ -12,6 +12,7 @@ from fgpr import canonical
 from fgpr.errors import EncodingError
 from fgpr.federated.publication import PriorRecord
 from fgpr.message import Count, Digest, Message, Name, PublicKey, Signed, describe
+from fgpr.rotation import SignedKeyChange
 from fgpr.secagg.declared_weight import DeclaredWeight
 from fgpr.secagg.messages import Cohort, Complaint, Plan
 from fgpr.secagg.roster import Roster
@@ -39,6 +40,33 @@ class Revoked(Message):
     federation: Name
     client: Name
     by: Literal["client", "operator"]
+
+
+class KeyReplaced(Message):
+    """A party has another identity key from here on; both keys signed that. No roster of before is changed by it.
+
+    Attributes:
+        declared: the weight that it declared before, under the new key.
+    """
+
+    kind: Literal["rotated"] = "rotated"
+    federation: Name
+    client: Name
+    rotation: SignedKeyChange
+    declared: Signed[DeclaredWeight] | None
+
+
+class StateChanged(Message):
+    """The operator paused, resumed or closed a federation, or released its carried theta from the old roster.
+
+    Attributes:
+        reason: the operator's own words.
+    """
+
+    kind: Literal["state"] = "state"
+    federation: Name
+    state: Literal["paused", "resumed", "closed", "released"]
+    reason: str
 
 
 class ComplaintFiled(Message):
@@ -134,6 +162,8 @@ class RoundVoid(Message):
 Leaf = (
     Enrolled
     | Revoked
+    | KeyReplaced
+    | StateChanged
     | ComplaintFiled
     | Convicted
     | RosterSigned

@@ -35,11 +35,12 @@ class Trail:
         aborted: empty cohorts of aborted rounds, by round.
         priors: priors by version, each with the index of its leaf.
         settings: SHA-256 of each federation's settings, where the log has it.
-        enrolled: identity keys by client.
-        declared: declared weights by client, of those that declared one.
+        enrolled: present identity keys by client.
+        declared: declared weights by client, of those that declared one: the same under each key, the present one last.
         roles: "client" or "reader", by client.
         revoked: clients that were revoked or convicted.
         complaints: by round and member.
+        states: "open", "paused" or "closed", by federation.
     """
 
     leaves: int = 0
@@ -50,10 +51,11 @@ class Trail:
     priors: dict[tuple[str, int], tuple[Signed[PriorRecord], int]] = field(default_factory=dict)
     settings: dict[str, bytes] = field(default_factory=dict)
     enrolled: dict[tuple[str, str], bytes] = field(default_factory=dict)
-    declared: dict[tuple[str, str], Signed[DeclaredWeight]] = field(default_factory=dict)
+    declared: dict[tuple[str, str], tuple[Signed[DeclaredWeight], ...]] = field(default_factory=dict)
     roles: dict[tuple[str, str], str] = field(default_factory=dict)
     revoked: set[tuple[str, str]] = field(default_factory=set)
     complaints: dict[tuple[str, int, str], Signed[Complaint]] = field(default_factory=dict)
+    states: dict[str, str] = field(default_factory=dict)
 
 
 def verify_trail(
@@ -91,9 +93,13 @@ def _follow(trail: Trail, index: int, leaf: entries.Leaf, service_key: bytes, ro
             _add(trail.enrolled, (name, leaf.client), leaf.identity_key, index)
             trail.roles[name, leaf.client] = leaf.role
             if leaf.declared is not None:
-                trail.declared[name, leaf.client] = leaf.declared
+                trail.declared[name, leaf.client] = (leaf.declared,)
         case entries.Revoked():
             trail.revoked.add((name, leaf.client))
+        case entries.KeyReplaced():
+            _follow_rotation(trail, index, leaf)
+        case entries.StateChanged():
+            _follow_state(trail, index, leaf)
         case entries.ComplaintFiled(complaint=complaint):
             _follow_complaint(trail, index, name, complaint)
         case entries.Convicted():
@@ -105,6 +111,8 @@ def _follow(trail: Trail, index: int, leaf: entries.Leaf, service_key: bytes, ro
             _add(trail.rosters, (name, roster.message.version), roster, index)
         case entries.RoundPlanned(plan=plan):
             _check(index, plan, name, service_key)
+            opens = trail.states.get(name, "open") != "closed"
+            _require(opens, index, f"round {plan.message.round} opens in a federation that was closed")
             _add(trail.plans, (name, plan.message.round), plan, index)
         case entries.CohortClosed(cohort=cohort):
             _check(index, cohort, name, service_key)
@@ -122,6 +130,32 @@ def _follow(trail: Trail, index: int, leaf: entries.Leaf, service_key: bytes, ro
                 _add(trail.settings, name, settings, index)
             _check_prior(trail, index, prior.message)
             _add(trail.priors, (name, prior.message.version), (prior, index), index)
+
+
+def _follow_rotation(trail: Trail, index: int, leaf: entries.KeyReplaced) -> None:
+    holder, change = (leaf.federation, leaf.client), leaf.rotation.change
+    _require((change.federation, change.holder) == holder, index, f"the key change is not {leaf.client}'s")
+    _require(holder not in trail.revoked, index, f"{leaf.client} was revoked, and has another key all the same")
+    _require(
+        trail.enrolled.get(holder) == change.old_key, index, f"{leaf.client} does not have the key that is replaced"
+    )
+    leaf.rotation.verify()
+    before = trail.declared.get(holder, ())
+    declared = () if leaf.declared is None else (leaf.declared,)
+    same = [signed.message for signed in declared] == [signed.message for signed in before[-1:]]
+    _require(same, index, f"{leaf.client} declares another weight under its new key")
+    for signed in declared:
+        signed.verify(change.new_key)
+    trail.enrolled[holder] = change.new_key
+    if declared:
+        trail.declared[holder] = before + declared
+
+
+def _follow_state(trail: Trail, index: int, leaf: entries.StateChanged) -> None:
+    name = leaf.federation
+    _require(trail.states.get(name) != "closed", index, "a closed federation is changed again")
+    if leaf.state != "released":
+        trail.states[name] = "open" if leaf.state == "resumed" else leaf.state
 
 
 def _check_prior(trail: Trail, index: int, record: PriorRecord) -> None:
@@ -191,7 +225,8 @@ def _check_declared(trail: Trail, index: int, roster: Roster) -> None:
     roster.verify_declared()
     for entry in roster.clients:
         party = roster.federation, entry.client
-        kept = party not in trail.enrolled or trail.declared.get(party) == entry.declared
+        known = trail.declared.get(party, (None,))
+        kept = party not in trail.enrolled or entry.declared in known
         _require(kept, index, f"{entry.client} declared another weight when it enrolled")
 
 

@@ -41,6 +41,8 @@ class Federation(Message):
         training: local settings (`fgpr.gp.local_training.TrainingSettings` as JSON).
         aggregation: rules of secure aggregation.
         rounds: the schedule.
+        public_log: whether anybody may read the audit log and its rosters. One that says no closes the log of the
+            whole aggregator to whoever is not enrolled in it, since all federations share it.
     """
 
     name: Name
@@ -48,6 +50,7 @@ class Federation(Message):
     training: dict[str, JsonValue] = Field(default_factory=dict)
     aggregation: AggregationRules = AggregationRules()
     rounds: Schedule = Schedule()
+    public_log: bool = True
 
     @model_validator(mode="after")
     def _parts_hold(self) -> Self:

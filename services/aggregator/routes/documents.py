@@ -23,6 +23,13 @@ _SIGNED: tuple[Kind, ...] = (errors.Unauthenticated, errors.Forbidden)
 _WITH_BODY: tuple[Kind, ...] = (errors.TooSlow, errors.TooLarge)
 
 
+_SECURITY: dict[bool | None, list[dict[str, list[str]]]] = {
+    True: [{SCHEME: []}],
+    False: [],
+    None: [{}, {SCHEME: []}],
+}
+
+
 class Problem(BaseModel):
     """A refusal or a failure (RFC 9457); further members depend on its type."""
 
@@ -51,7 +58,7 @@ def documented(
     answer: Any,
     *refusals: Kind,
     body: type[Message] | None = None,
-    signed: bool = True,
+    signed: bool | None = True,
     status: int = 200,
     tagged: bool = False,
 ) -> dict[str, Any]:
@@ -61,11 +68,11 @@ def documented(
         answer: the class of its body; None for an answer without one.
         refusals: beside those that the other arguments imply.
         body: the class of the request's body.
-        signed: whether a caller has to sign.
+        signed: whether a caller has to sign; None where that depends on the federations.
         status: where it succeeds.
         tagged: whether it knows If-None-Match.
     """
-    kinds = (*refusals, *_ALWAYS, *(_SIGNED if signed else ()), *(_WITH_BODY if body is not None else ()))
+    kinds = (*refusals, *_ALWAYS, *(() if signed is False else _SIGNED), *(_WITH_BODY if body is not None else ()))
     responses: dict[int | str, dict[str, Any]] = {}
     for kind in kinds:
         responses.setdefault(problems.status_of(kind) or 500, _refusal(kind.__doc__ or ""))
@@ -80,7 +87,7 @@ def documented(
         done["model"] = answer
         done["content"] = {"application/json": _with_example(answer, {})}
     responses[status] = done
-    extra: dict[str, Any] = {"security": [{SCHEME: []}] if signed else []}
+    extra: dict[str, Any] = {"security": _SECURITY[signed]}
     if tagged:
         text = "An ETag; where it is still the right one, the answer is 304."
         extra["parameters"] = [

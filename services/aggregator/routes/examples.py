@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from aggregator.routes import operator_examples
 from fgpr.message import Message, Signed
 from fgpr.rest import (
     CheckpointView,
@@ -84,6 +85,7 @@ _EXAMPLES: tuple[Message, ...] = (
         **_where,
         stage=Stage.PUBLISHED,
         state="3:published",
+        federation_state="open",
         plan=None,
         cohort=None,
         reason=None,
@@ -96,6 +98,7 @@ _EXAMPLES: tuple[Message, ...] = (
     ),
     LogEntries(start=0, end=1, frontier=(), leaves=(b"{}",)),
     LogProof(hashes=(_DIGEST, _DIGEST)),
+    *operator_examples.EXAMPLES,
 )
 
 

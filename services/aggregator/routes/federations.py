@@ -1,13 +1,15 @@
-"""Rosters, priors, and leaving."""
+"""Rosters, priors, another key, and leaving."""
 
 from fastapi import APIRouter, Request, Response
 
 from aggregator.routes.documents import documented
-from aggregator.routes.wiring import FOR_EVER, GET, ContextDependency, Name, Number, SignedBy, tagged
-from aggregator.service import enrolment, federations, rosters
-from fgpr.errors import Conflict, UnknownResource
+from aggregator.routes.log import Readable
+from aggregator.routes.wiring import FOR_EVER, GET, Body, ContextDependency, Name, Number, SignedBy, answer, tagged
+from aggregator.service import audit, enrolment, federations, rosters, rotation
+from fgpr.errors import Conflict, QuotaExceeded, UnknownResource
 from fgpr.message import Signed
 from fgpr.rest import PriorView
+from fgpr.rotation import RotationReceipt, RotationRequest
 from fgpr.secagg.roster import Roster
 
 router = APIRouter(prefix="/federations/{federation}", tags=["federation"])
@@ -17,11 +19,12 @@ NEWEST = "private, no-cache"
 
 
 @router.api_route(
-    "/rosters/{version}", methods=GET, **documented(Signed[Roster], UnknownResource, signed=False, tagged=True)
+    "/rosters/{version}", methods=GET, **documented(Signed[Roster], UnknownResource, signed=None, tagged=True)
 )
-def roster(request: Request, context: ContextDependency, federation: Name, version: Number) -> Response:
-    """A roster version; unsigned, since anybody may check who was admitted."""
-    return tagged(request, rosters.roster(context, federation, version), f"public, {FOR_EVER}")
+def roster(request: Request, context: Readable, federation: Name, version: Number) -> Response:
+    """A roster version; unsigned where the log that holds it is public, since anybody may check who was admitted."""
+    cache = f"public, {FOR_EVER}" if audit.is_public(context) else "no-store"
+    return tagged(request, rosters.roster(context, federation, version), cache)
 
 
 @router.api_route("/priors/latest", methods=GET, **documented(PriorView, UnknownResource, tagged=True))
@@ -36,6 +39,15 @@ def prior(
 ) -> Response:
     """One version of the prior with its leaf in the audit log."""
     return tagged(request, federations.prior(context, caller, federation, version), f"private, {FOR_EVER}")
+
+
+@router.put(
+    "/clients/{client}/key",
+    **documented(RotationReceipt, UnknownResource, Conflict, QuotaExceeded, body=RotationRequest),
+)
+def replace_key(context: ContextDependency, caller: SignedBy, body: Body, federation: Name, client: Name) -> Response:
+    """A party replaces its identity key; signed by the old one, whose word counts no more afterwards."""
+    return answer(rotation.replace_client_key(context, caller, federation, client, body))
 
 
 @router.delete("/clients/{client}", **documented(None, UnknownResource, Conflict, status=204))

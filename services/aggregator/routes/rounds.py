@@ -19,7 +19,7 @@ from aggregator.routes.wiring import (
     answer,
     next_page,
 )
-from aggregator.service import complaints, rounds, schedule
+from aggregator.service import complaints, round_views, rounds, schedule
 from aggregator.service.context import Context
 from fgpr.errors import Conflict, FgprError, TooLate, UnknownResource
 from fgpr.message import Signed
@@ -48,16 +48,16 @@ def current(
 ) -> Response:
     """Where the federation stands; with `seen` and `wait`, not before that has changed or the time is over."""
     context = found.context
-    view = rounds.view(context, caller, federation)
+    view = round_views.view(context, caller, federation)
     if seen == view.state and wait:
         with found.place_to_wait() as may_wait:
             end = time.monotonic() + (wait if may_wait else 0)
             # Read before the look: a change that comes between the two has rung by then.
             rings = context.bell.rings
-            while (left := end - time.monotonic()) > 0 and rounds.state(context, federation) == seen:
+            while (left := end - time.monotonic()) > 0 and round_views.state(context, federation) == seen:
                 context.bell.wait(rings, left)
                 rings = context.bell.rings
-        view = rounds.view(context, caller, federation)
+        view = round_views.view(context, caller, federation)
     return answer(view, headers={"Retry-After": str(POLL_SECONDS)} if seen == view.state else None)
 
 
@@ -67,10 +67,10 @@ def listing(
     caller: SignedBy,
     federation: Name,
     before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
-    limit: Annotated[int, Query(ge=1, le=rounds.MOST_ROUNDS)] = 50,
+    limit: Annotated[int, Query(ge=1, le=round_views.MOST_ROUNDS)] = 50,
 ) -> Response:
     """Rounds, newest first."""
-    page = rounds.listing(found.context, caller, federation, before, limit)
+    page = round_views.listing(found.context, caller, federation, before, limit)
     path = f"/v1/federations/{federation}/rounds"
     following = None if page.next is None else next_page(found, path, before=page.next, limit=limit)
     return answer(page, headers=following)

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from fastapi import Depends, HTTPException, Path, Query, Request, Response
 
-from aggregator.auth import raw_body, signed
+from aggregator.auth import raw_body, signed, signed_if_at_all
 from aggregator.metrics import Metrics
 from aggregator.service import admission
 from aggregator.service.caller import Caller
@@ -24,7 +24,7 @@ from fgpr.message import Message
 
 @dataclass(frozen=True)
 class Wiring:
-    """One running application: its settings and its context."""
+    """One running application: its settings, its context, and the epoch of its database."""
 
     settings: Settings
     context: Context
@@ -32,13 +32,14 @@ class Wiring:
     metrics: Metrics = field(repr=False)
     readiness: ReadinessCheck = field(repr=False)
     identities: TokenBuckets = field(repr=False)
+    epoch: str
 
     def clock(self) -> datetime:
         """The present time, aware."""
         return self.context.clock()
 
     def find_key(self, key_id: str, /) -> bytes | None:
-        """The public key of that id, of a client enrolled at any time."""
+        """The public key of that id, of whoever enrolled at any time."""
         return admission.find_key(self.context, key_id)
 
     def admit(self, key_id: str, /) -> None:
@@ -86,6 +87,7 @@ def json_body(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> by
 ContextDependency = Annotated[Context, Depends(context_of)]
 WiringDependency = Annotated[Wiring, Depends(wiring)]
 SignedBy = Annotated[Caller, Depends(signed)]
+MaybeSignedBy = Annotated[Caller | None, Depends(signed_if_at_all)]
 Body = Annotated[bytes, Depends(json_body)]
 Name = Annotated[str, Path(pattern="^[a-z0-9-]{1,64}$", examples=["turbofan"])]
 Number = Annotated[int, Path(ge=0, le=2**31 - 1, examples=[3])]

@@ -1,12 +1,16 @@
 """Who may act: the party behind a key, judged in the transaction of the effect."""
 
+from datetime import datetime
+
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
-from aggregator.storage import clients
+from aggregator.storage import clients, retired_keys, staff
 from aggregator.storage.clients import ClientRow
 from aggregator.storage.engine import Connection
+from aggregator.storage.staff import StaffRow
 from fgpr.errors import Forbidden, Unauthenticated
 from fgpr.message import timestamp
+from fgpr.staff import StaffRole
 
 
 def authorise(connection: Connection, caller: Caller, federation: str) -> ClientRow:
@@ -14,20 +18,94 @@ def authorise(connection: Connection, caller: Caller, federation: str) -> Client
 
     Raises:
         Unauthenticated: nobody holds this key.
-        Forbidden: its holder is revoked, or belongs to another federation.
+        Forbidden: its holder is revoked, has another key by now, or belongs to another federation or to none.
     """
     row = clients.read_key_holder(connection, caller.key_id)
     if row is None:
-        raise Unauthenticated("the signature does not hold")
-    if row.revoked_at is not None:
-        raise Forbidden(f"{row.client} was revoked at {timestamp(row.revoked_at)}")
+        if staff.read_key_holder(connection, caller.key_id) is not None:
+            raise Forbidden("this route is for the parties of a federation, not for operators and auditors")
+        raise _stranger(connection, caller)
+    _check_current(row.client, row.revoked_at)
     if row.federation != federation:
         raise Forbidden(f"{row.client} belongs to federation {row.federation}, not to {federation}")
     return row
 
 
+def authorise_client(connection: Connection, caller: Caller, federation: str) -> ClientRow:
+    """As `authorise`, for what readers may not do.
+
+    Raises:
+        Unauthenticated, Forbidden: see `authorise`; or its holder is a reader.
+    """
+    row = authorise(connection, caller, federation)
+    if row.role != "client":
+        raise Forbidden(f"{row.client} is a {row.role}: it takes part in no round")
+    return row
+
+
+def authorise_staff(connection: Connection, caller: Caller, *roles: StaffRole, lock: bool = False) -> StaffRow:
+    """The operator or auditor behind a key.
+
+    Args:
+        connection: the transaction of the effect.
+        caller: who signed.
+        roles: those that may.
+        lock: for effects: a revocation waits until this transaction ends, or comes first.
+
+    Raises:
+        Unauthenticated: nobody holds this key.
+        Forbidden: its holder is revoked, has another key by now, or another role.
+    """
+    row = staff.read_key_holder(connection, caller.key_id, lock=lock)
+    if row is None:
+        if (party := clients.read_key_holder(connection, caller.key_id)) is not None:
+            raise Forbidden(f"{party.client} is a {party.role} of {party.federation}: this route is for {_or(roles)}")
+        raise _stranger(connection, caller)
+    _check_current(row.name, row.revoked_at)
+    if row.role not in roles:
+        raise Forbidden(f"{row.name} is an {row.role}: this route is for {_or(roles)}")
+    return row
+
+
+def authorise_anybody(connection: Connection, caller: Caller) -> None:
+    """Check that the caller is enrolled here, in whatever role.
+
+    Raises:
+        Unauthenticated: nobody holds this key.
+        Forbidden: its holder is revoked or has another key by now.
+    """
+    if (row := clients.read_key_holder(connection, caller.key_id)) is not None:
+        _check_current(row.client, row.revoked_at)
+    else:
+        authorise_staff(connection, caller, "operator", "auditor")
+
+
 def find_key(context: Context, key_id: str) -> bytes | None:
-    """The public key of that id, revoked or not: a revoked client is told so."""
+    """The public key of that id, revoked, replaced or not: its holder is told so."""
     with context.database.read() as connection:
-        row = clients.read_key_holder(connection, key_id)
-    return None if row is None else row.identity_key
+        for row in (
+            clients.read_key_holder(connection, key_id),
+            staff.read_key_holder(connection, key_id),
+            retired_keys.read(connection, key_id),
+        ):
+            if row is not None:
+                return row.identity_key
+    return None
+
+
+def _check_current(name: str, revoked_at: datetime | None) -> None:
+    if revoked_at is not None:
+        raise Forbidden(f"{name} was revoked at {timestamp(revoked_at)}")
+
+
+def _stranger(connection: Connection, caller: Caller) -> Unauthenticated | Forbidden:
+    replaced = retired_keys.read(connection, caller.key_id)
+    if replaced is not None:
+        return Forbidden(
+            f"{replaced.holder} replaced this key at {timestamp(replaced.retired_at)}: sign with the new one"
+        )
+    return Unauthenticated("the signature does not hold")
+
+
+def _or(roles: tuple[StaffRole, ...]) -> str:
+    return " and ".join(f"{role}s" for role in roles)

@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 
+from aggregator.service.admission import authorise_anybody
+from aggregator.service.caller import Caller
 from aggregator.service.context import Context
-from aggregator.storage import log
+from aggregator.storage import federations, log
 from aggregator.storage.engine import Connection
 from fgpr import merkle
 from fgpr.auditlog import checkpoint
 from fgpr.auditlog.checkpoint import Checkpoint
 from fgpr.auditlog.entries import Leaf
-from fgpr.errors import UnknownResource
+from fgpr.errors import Unauthenticated, UnknownResource
 from fgpr.message import Digest
 from fgpr.rest import CheckpointView, LogEntries, LogProof
 from fgpr.secagg.messages import LogPosition
@@ -33,6 +35,27 @@ def position(connection: Connection) -> LogPosition:
     """The newest checkpoint as (size, root)."""
     frontier, _ = log.read_head(connection)
     return LogPosition(size=frontier.size, root=frontier.root())
+
+
+def is_public(context: Context) -> bool:
+    """Whether anybody may read the log."""
+    with context.database.read() as connection:
+        return federations.log_is_public(connection)
+
+
+def check_reader(context: Context, caller: Caller | None) -> None:
+    """Check that this caller may read the log and the rosters in it.
+
+    Raises:
+        Unauthenticated: a federation closed the log, and the request is not signed by a key that is enrolled here.
+        Forbidden: the key is revoked or was replaced.
+    """
+    with context.database.read() as connection:
+        if federations.log_is_public(connection):
+            return
+        if caller is None:
+            raise Unauthenticated("the audit log here is not public: sign the request with a key that is enrolled")
+        authorise_anybody(connection, caller)
 
 
 def newest(context: Context) -> CheckpointView:

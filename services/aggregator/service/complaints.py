@@ -5,7 +5,7 @@ import hashlib
 from aggregator.service import audit
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
-from aggregator.service.rounds import enter, roster_of, too_late
+from aggregator.service.rounds import check_key, check_sender, enter, roster_of, too_late
 from aggregator.storage import clients, complaints, federations, rounds
 from aggregator.storage.engine import Connection
 from aggregator.storage.rounds import RoundRow
@@ -25,6 +25,7 @@ def complain(context: Context, caller: Caller, federation: str, number: int, cli
         TooLate: the round has no such cohort.
         RemoteProtocolError, VerificationError, EncodingError: the body does not hold.
     """
+    check_sender(context, caller, federation, client)
     # Large bodies: read before the transaction, in which every other writer waits.
     signed = Signed[Complaint].decode(body)
     with context.database.write() as connection:
@@ -42,6 +43,7 @@ def complain(context: Context, caller: Caller, federation: str, number: int, cli
             if known != signed:
                 raise Conflict(f"{client} complained of round {number} with another body; the first one stands")
             return receipt
+        check_key(connection, row, member)
         opened = rounds.read_opening(connection, federation, number, client)
         if opened is not None and opened.message.cohort == signed.message.cohort:
             raise Conflict(f"{client} opened the cohort of round {number}: its boxes did open")

@@ -28,6 +28,18 @@ class KeyRing(Protocol):
         """Check that the service key can be read now; raises CryptographicError."""
         ...
 
+    def remember(self, note: str) -> None:
+        """Keep the newest checkpoint, outside the database."""
+        ...
+
+    def remembered(self) -> str | None:
+        """The checkpoint that was kept last."""
+        ...
+
+    def ensure_roster(self, federation: str) -> Ed25519PrivateKey:
+        """A federation's roster key, made now where there is none."""
+        ...
+
 
 @dataclass(frozen=True)
 class Context:

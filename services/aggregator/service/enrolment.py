@@ -7,9 +7,11 @@ from aggregator.service import audit
 from aggregator.service.admission import authorise
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
-from aggregator.storage import clients, federations, rounds
+from aggregator.service.rotation import check_unused
+from aggregator.storage import clients, federations, installation, rounds
 from aggregator.storage.clients import ClientRow, TicketRow
 from aggregator.storage.engine import Connection
+from aggregator.storage.federations import FederationRow
 from fgpr import signatures
 from fgpr.auditlog.entries import Enrolled, Revoked
 from fgpr.errors import Conflict, EncodingError, Forbidden, Unauthenticated, UnknownResource
@@ -28,27 +30,42 @@ def invite(context: Context, federation: str, client: str, role: Role, life: tim
 
     Raises:
         UnknownResource: there is no such federation.
-        Conflict: the party is enrolled already.
+        Conflict: the party is enrolled already, or the federation is closed.
     """
-    secret = context.random_bytes(SECRET_BYTES)
-    expires = context.clock() + life
     with context.database.write() as connection:
-        row = federations.read(connection, federation)
-        if clients.read_client(connection, federation, client) is not None:
-            raise Conflict(f"{client} is enrolled in {federation} already; a party keeps its id for good")
-        ticket = Ticket(
-            origin=context.origin,
-            federation=federation,
-            client=client,
-            role=role,
-            secret=secret,
-            expires=timestamp(expires),
-            service_key=context.service_public(),
-            roster_key=row.roster_key,
-            suite=row.settings.aggregation.suite,
-            weight_cap=_asked(row.settings.aggregation, role),
-        )
-        clients.add_ticket(connection, TicketRow(secret_hash(secret), federation, client, role, expires, None))
+        return invite_in(context, connection, federation, client, role, life)
+
+
+def invite_in(
+    context: Context,
+    connection: Connection,
+    federation: str,
+    client: str,
+    role: Role,
+    life: timedelta,
+    issuer: str | None = None,
+) -> Ticket:
+    """As `invite`, in the caller's transaction; `issuer` is the operator who asked for it by REST."""
+    now = context.clock()
+    row = federations.read(connection, federation)
+    _check_open(row)
+    if clients.read_client(connection, federation, client) is not None:
+        raise Conflict(f"{client} is enrolled in {federation} already; a party keeps its id for good")
+    ticket = Ticket(
+        origin=context.origin,
+        federation=federation,
+        client=client,
+        role=role,
+        secret=context.random_bytes(SECRET_BYTES),
+        expires=timestamp(now + life),
+        service_key=context.service_public(),
+        roster_key=row.roster_key,
+        suite=row.settings.aggregation.suite,
+        weight_cap=_asked(row.settings.aggregation, role),
+        epoch=installation.read_epoch(connection),
+    )
+    stored = TicketRow(secret_hash(ticket.secret), federation, client, role, now + life, None, issuer, now)
+    clients.add_ticket(connection, stored)
     return ticket
 
 
@@ -74,17 +91,21 @@ def enrol(context: Context, caller: Caller, request: EnrolmentRequest) -> Enrolm
             return _first_answer(connection, ticket, caller)
         if ticket.expires_at <= context.clock():
             raise Unauthenticated(f"this ticket expired at {timestamp(ticket.expires_at)}; ask for another")
-        rules = federations.read(connection, ticket.federation).settings.aggregation
+        # Locked: revocations, key changes and enrolments of one federation come one after another.
+        row = federations.read(connection, ticket.federation, lock=True)
+        _check_open(row)
+        rules = row.settings.aggregation
         _check_opening_key(request, ticket.role, rules.suite)
         _check_declared(request, _asked(rules, ticket.role))
+        check_unused(connection, caller.public_key, ticket.client)
         if not clients.take_ticket(connection, ticket.secret_hash, caller.public_key):
             raise Conflict("another key took up this ticket")
         receipt = _receipt(connection, ticket, caller)
         declared = None if request.declared is None else request.declared.encode()
-        row = ClientRow(
+        party = ClientRow(
             ticket.federation, ticket.client, ticket.role, caller.public_key, None, receipt.encode(), declared
         )
-        clients.add_client(connection, row, caller.key_id, context.clock())
+        clients.add_client(connection, party, caller.key_id, context.clock())
         if request.opening_key is not None:
             clients.add_opening_key(connection, request.opening_key)
             federations.mark_roster(connection, ticket.federation, stale=True)
@@ -134,18 +155,23 @@ def revoke(context: Context, federation: str, client: str) -> None:
     """The operator revokes a client.
 
     Raises:
-        UnknownResource: there is no such client.
+        UnknownResource: there is no such federation or client.
         Conflict: it was revoked before.
     """
     with context.database.write() as connection:
-        federations.read(connection, federation, lock=True)
-        row = clients.read_client(connection, federation, client)
-        if row is None:
-            raise UnknownResource(f"federation {federation} has no client {client}")
-        if row.revoked_at is not None:
-            raise Conflict(f"{client} was revoked at {timestamp(row.revoked_at)}")
-        _revoke(context, connection, row, by_client=False)
+        revoke_in(context, connection, federation, client)
     context.bell.ring()
+
+
+def revoke_in(context: Context, connection: Connection, federation: str, client: str) -> None:
+    """As `revoke`, in the caller's transaction."""
+    federations.read(connection, federation, lock=True)
+    row = clients.read_client(connection, federation, client)
+    if row is None:
+        raise UnknownResource(f"federation {federation} has no client {client}")
+    if row.revoked_at is not None:
+        raise Conflict(f"{client} was revoked at {timestamp(row.revoked_at)}")
+    _revoke(context, connection, row, by_client=False)
 
 
 def _revoke(context: Context, connection: Connection, row: ClientRow, *, by_client: bool) -> None:
@@ -157,12 +183,17 @@ def _revoke(context: Context, connection: Connection, row: ClientRow, *, by_clie
     audit.record(context, connection, [leaf])
 
 
+def _check_open(row: FederationRow) -> None:
+    if row.state == "closed":
+        raise Conflict(f"federation {row.settings.name} is closed: nobody is admitted any more")
+
+
 def _first_answer(connection: Connection, ticket: TicketRow, caller: Caller) -> EnrolmentReceipt:
     if not hmac.compare_digest(ticket.used_by or b"", caller.public_key):
         raise Conflict("another key took up this ticket; ask for a new one and report this if it was not you")
     row = clients.read_key_holder(connection, caller.key_id)
     if row is None:
-        raise UnknownResource("the party of this ticket is gone")
+        raise Forbidden(f"{ticket.client} replaced this key since: sign with the new one")
     return EnrolmentReceipt.decode(row.receipt)
 
 

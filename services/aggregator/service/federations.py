@@ -10,6 +10,7 @@ from aggregator.service.caller import Caller
 from aggregator.service.context import Context
 from aggregator.storage import federations
 from aggregator.storage.engine import Connection
+from aggregator.storage.federations import FederationRow
 from fgpr.auditlog.entries import PriorPublished
 from fgpr.federated import publication
 from fgpr.federated.federation import Federation
@@ -29,14 +30,24 @@ def create(context: Context, settings: Federation, roster_key: Ed25519PrivateKey
     Raises:
         Conflict: the name is taken.
     """
+    with context.database.write() as connection:
+        create_in(context, connection, settings, roster_key)
+
+
+def create_in(
+    context: Context,
+    connection: Connection,
+    settings: Federation,
+    roster_key: Ed25519PrivateKey | Ed25519PublicKey,
+) -> None:
+    """As `create`, in the caller's transaction."""
     record = publication.initial(settings.name, settings.spec())
     prior = Signed[PriorRecord].make(context.keys.service(), record)
-    with context.database.write() as connection:
-        offline = isinstance(roster_key, Ed25519PublicKey)
-        public = roster_key if isinstance(roster_key, Ed25519PublicKey) else roster_key.public_key()
-        federations.create(connection, settings, public.public_bytes_raw(), context.clock(), offline=offline)
-        digest = hashlib.sha256(settings.encode()).digest()
-        publish_prior(context, connection, PriorPublished(federation=settings.name, prior=prior, settings=digest))
+    offline = isinstance(roster_key, Ed25519PublicKey)
+    public = roster_key if isinstance(roster_key, Ed25519PublicKey) else roster_key.public_key()
+    federations.create(connection, settings, public.public_bytes_raw(), context.clock(), offline=offline)
+    digest = hashlib.sha256(settings.encode()).digest()
+    publish_prior(context, connection, PriorPublished(federation=settings.name, prior=prior, settings=digest))
 
 
 def publish_prior(context: Context, connection: Connection, leaf: PriorPublished) -> None:
@@ -48,6 +59,11 @@ def publish_prior(context: Context, connection: Connection, leaf: PriorPublished
 def is_carried(record: PriorRecord) -> bool:
     """Whether this prior carries an older theta, for which roster and seats must stay."""
     return record.theta_version != record.version
+
+
+def keeps_roster(row: FederationRow, record: PriorRecord) -> bool:
+    """Whether the next plan has to keep roster and seats: its theta is carried, and the operator did not release it."""
+    return is_carried(record) and row.released != record.version
 
 
 def prior(context: Context, caller: Caller, federation: str, version: int | None) -> PriorView:

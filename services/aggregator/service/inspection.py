@@ -1,6 +1,7 @@
 """Holds a whole database against the audit log, and the log against a checkpoint kept outside."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aggregator.service.context import Context
@@ -49,17 +50,40 @@ def _verify(connection: Connection, anchors: Anchors) -> Trail:
     frontier, note = log.read_head(connection)
     leaves = log.read_leaves(connection, 0, frontier.size)
     trail = verify_trail(leaves, LogPosition(size=kept.size, root=kept.root), anchors.service_key, anchors.roster_keys)
-    _check_tree(connection, leaves, frontier)
-    head = checkpoint.open_note(note, name, anchors.service_key)
-    _require((head.size, head.root) == (frontier.size, frontier.root()), "the head is not the newest checkpoint")
-    names = federations.names(connection)
-    _require(set(names) == set(trail.settings), "the federations are not the logged ones")
-    for federation in names:
-        _check_documents(connection, federation, trail, anchors)
+    check_tree(connection, leaves, frontier)
+    check_head(frontier, note, anchors.service_key)
+    check_tables(connection, trail, anchors.roster_keys)
     return trail
 
 
-def _check_tree(connection: Connection, leaves: list[bytes], frontier: merkle.Frontier) -> None:
+def check_tables(connection: Connection, trail: Trail, roster_keys: Mapping[str, bytes]) -> None:
+    """Check that the tables hold exactly the logged documents.
+
+    Raises:
+        VerificationError: the first that is another one, missing or too many.
+    """
+    names = federations.names(connection)
+    _require(set(names) == set(trail.settings), "the federations are not the logged ones")
+    for federation in names:
+        _check_documents(connection, federation, trail, roster_keys)
+
+
+def check_head(frontier: merkle.Frontier, note: str, service_key: bytes) -> None:
+    """Check that the newest checkpoint is signed and that of the frontier.
+
+    Raises:
+        VerificationError, EncodingError: it is not.
+    """
+    head = checkpoint.open_note(note, checkpoint.name_of(service_key), service_key)
+    _require((head.size, head.root) == (frontier.size, frontier.root()), "the head is not the newest checkpoint")
+
+
+def check_tree(connection: Connection, leaves: list[bytes], frontier: merkle.Frontier) -> None:
+    """Check that frontier and nodes are those of the leaves, and that nothing stands beside them.
+
+    Raises:
+        VerificationError, UnknownResource: they are not.
+    """
     tree, node = merkle.Tree([merkle.leaf_hash(leaf) for leaf in leaves]), log.node_reader(connection)
     _require(frontier.size == tree.size and frontier.root() == tree.root(), "the head is not that of the leaves")
     for level in range(tree.size.bit_length()):
@@ -69,20 +93,21 @@ def _check_tree(connection: Connection, leaves: list[bytes], frontier: merkle.Fr
     _require(documents.count_log(connection) == (tree.size, nodes, 1), "leaves, nodes or heads stand outside the log")
 
 
-def _check_documents(connection: Connection, federation: str, trail: Trail, anchors: Anchors) -> None:
+def _check_documents(connection: Connection, federation: str, trail: Trail, roster_keys: Mapping[str, bytes]) -> None:
     # Bytes, not values: two spellings of a number can be the same value.
     stored = documents.read(connection, federation)
     _require(
         hashlib.sha256(stored.settings).digest() == trail.settings[federation],
         f"the settings of {federation} are not those that it was created with",
     )
-    _require(stored.roster_key == anchors.roster_keys[federation], f"the roster key of {federation} was changed")
+    _require(stored.roster_key == roster_keys[federation], f"the roster key of {federation} was changed")
+    _require(stored.state == trail.states.get(federation, "open"), f"the state of {federation} is not the logged one")
     logged_clients = {
         client: (
             key,
             trail.roles[name, client],
             (name, client) in trail.revoked,
-            _bytes(trail.declared.get((name, client))),
+            _bytes(trail.declared.get((name, client), (None,))[-1]),
         )
         for (name, client), key in trail.enrolled.items()
         if name == federation

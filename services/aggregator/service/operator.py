@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from aggregator.service import audit, rounds
+from aggregator.service import audit, round_views
 from aggregator.service.context import Context
 from aggregator.storage import complaints, federations, log
 from aggregator.storage import rounds as stored
@@ -30,7 +30,7 @@ def list_rounds(context: Context, federation: str, limit: int) -> list[RoundSumm
     """
     with context.database.read() as connection:
         federations.read(connection, federation)
-        return [rounds.summary(connection, row) for row in stored.read_list(connection, federation, limit=limit)]
+        return [round_views.summary(connection, row) for row in stored.read_list(connection, federation, limit=limit)]
 
 
 def show_round(context: Context, federation: str, number: int) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def show_round(context: Context, federation: str, number: int) -> dict[str, Any]
     with context.database.read() as connection:
         row = stored.read(connection, federation, number)
         return {
-            "summary": rounds.summary(connection, row).to_json(),
+            "summary": round_views.summary(connection, row).to_json(),
             "contributors": sorted(stored.contributors(connection, federation, number)),
             "openings": sorted(stored.openers(connection, federation, number)),
             "complaints": {

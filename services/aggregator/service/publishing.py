@@ -26,7 +26,8 @@ def close(context: Context, connection: Connection, row: RoundRow) -> None:
     plan = row.plan.message
     revoked = clients.read_revoked(connection, row.federation)
     stored = rounds.read_contributions(connection, row.federation, row.number)
-    headers = {line.client: line.header.message for line in stored if line.client not in revoked}
+    barred = revoked | _opened_elsewhere(connection, row)
+    headers = {line.client: line.header.message for line in stored if line.client not in barred}
     least = committee_of(plan, roster_of(connection, row)).corrupt_group + 2
     cohort = opening.close(
         plan, plan.digest(), headers, audit.position(connection), _opened_before(connection, row), least
@@ -149,14 +150,27 @@ def _plans_between(connection: Connection, previous: PriorRecord, row: RoundRow)
     return [rounds.read(connection, row.federation, number).plan.message for number in numbers]
 
 
-def _opened_before(connection: Connection, row: RoundRow) -> list[frozenset[str]]:
-    """Cohorts of carried rounds that started from the same theta: they were opened, or may have been."""
+def _carried_cohorts(connection: Connection, row: RoundRow) -> list[tuple[int, frozenset[str]]]:
+    """Roster version and clients of each cohort of this theta that was opened, or may have been (a carried round)."""
     theta_version = row.plan.message.theta_version
     return [
-        earlier.cohort.message.clients()
+        (earlier.plan.message.roster_version, earlier.cohort.message.clients())
         for earlier in rounds.read_in_stage(connection, row.federation, [Stage.CARRIED])
         if earlier.cohort is not None and earlier.plan.message.theta_version == theta_version
     ]
+
+
+def _opened_before(connection: Connection, row: RoundRow) -> list[frozenset[str]]:
+    """Cohorts under this roster that may have been opened for the same theta: what differs from them is limited."""
+    version = row.plan.message.roster_version
+    return [cohort for roster, cohort in _carried_cohorts(connection, row) if roster == version]
+
+
+def _opened_elsewhere(connection: Connection, row: RoundRow) -> set[str]:
+    """Clients of such cohorts under a roster that the operator gave up: not one of them may be counted twice."""
+    version = row.plan.message.roster_version
+    cohorts = [cohort for roster, cohort in _carried_cohorts(connection, row) if roster != version]
+    return set().union(*cohorts)
 
 
 def _needed_by_group(plan: Plan) -> str:

@@ -7,7 +7,7 @@ lowers neither c nor t.
 
 from aggregator.service import audit
 from aggregator.service.context import Context
-from aggregator.storage import clients, federations, log, rounds
+from aggregator.storage import clients, federations, log, retired_keys, rounds
 from aggregator.storage.engine import Connection
 from aggregator.storage.federations import FederationRow
 from fgpr import merkle
@@ -43,6 +43,19 @@ def serving(connection: Connection, name: str, *, keep: bool) -> Signed[Roster] 
     """
     last = rounds.read_last(connection, name) if keep else None
     return federations.read_roster(connection, name, None if last is None else last.plan.message.roster_version)
+
+
+def unheard(connection: Connection, roster: Roster) -> set[str]:
+    """Clients of a roster that it cannot speak of any more: revoked since, or with another key since.
+
+    What they sent before stays; of what comes later nothing would hold against the key in the roster.
+    """
+    present = {
+        row.client: row.identity_key
+        for row in clients.read_admitted(connection, roster.federation)
+        if row.revoked_at is None
+    }
+    return {entry.client for entry in roster.clients if present.get(entry.client) != entry.identity_key}
 
 
 def current_roster(context: Context, connection: Connection, row: FederationRow, *, keep: bool) -> Signed[Roster]:
@@ -154,11 +167,17 @@ def _check_position(connection: Connection, named: LogPosition) -> None:
 
 def _check_members(connection: Connection, message: Roster) -> None:
     known = {client.client: client for client in clients.read_admitted(connection, message.federation)}
+    # One whose key was replaced meanwhile is no fault of the roster, which its signer signs only once: that client sits
+    # out until the next version.
+    keys = retired_keys.of_clients(connection, message.federation)
+    keys |= {(client.client, client.identity_key) for client in known.values()}
     for entry in message.clients:
-        if entry.client not in known or known[entry.client].identity_key != entry.identity_key:
+        if (entry.client, entry.identity_key) not in keys:
             raise VerificationError(f"{entry.client} is not enrolled with the key that the roster names")
-        if known[entry.client].declared != (None if entry.declared is None else entry.declared.encode()):
+        declared, weight = known[entry.client].declared, None if entry.declared is None else entry.declared.message
+        if weight != (None if declared is None else Signed[DeclaredWeight].decode(declared).message):
             raise VerificationError(f"{entry.client} did not declare the weight that the roster names when it enrolled")
+    message.verify_declared()
     # Members look for revocations from the roster's checkpoint on: an earlier one must stand in the roster.
     leaves = log.read_leaves(connection, 0, message.checkpoint.size)
     revoked = {entries.revoked_by(leaf, message.federation) for leaf in leaves}

@@ -1,74 +1,22 @@
-"""What clients do in a round: see it, contribute, fetch the cohort, open."""
+"""What clients do in a round: contribute, fetch the cohort, open."""
 
 import hashlib
 
-from aggregator.service.admission import authorise
+from aggregator.service.admission import authorise_client
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
-from aggregator.storage import clients, complaints, federations, rounds
+from aggregator.storage import clients, complaints, federations, retired_keys, rounds
 from aggregator.storage.clients import ClientRow
 from aggregator.storage.engine import Connection
 from aggregator.storage.rounds import ContributionRow, RoundRow
 from fgpr import canonical
-from fgpr.errors import Conflict, Forbidden, TooLate, UnknownResource
-from fgpr.message import Signed, timestamp
-from fgpr.rest import AbortedRound, Receipt, RoundList, RoundSummary, RoundView
+from fgpr.errors import Conflict, Forbidden, QuotaExceeded, TooLate, UnknownResource
+from fgpr.message import Signed
+from fgpr.rest import Receipt
 from fgpr.secagg import opening
 from fgpr.secagg.messages import Cohort, CohortView, Contribution, Opening
 from fgpr.secagg.roster import Roster
 from fgpr.secagg.stages import Stage
-
-MOST_ROUNDS = 100
-"""Most rounds in one answer."""
-
-
-def view(context: Context, caller: Caller, federation: str) -> RoundView:
-    """Where the federation stands.
-
-    Raises:
-        Unauthenticated, Forbidden: the caller may not know.
-    """
-    with context.database.read() as connection:
-        authorise(connection, caller, federation)
-        return _view(context, connection, federation)
-
-
-def state(context: Context, federation: str) -> str:
-    """The token that changes with the view; cheap enough to ask again and again."""
-    with context.database.read() as connection:
-        return _state(connection, federation)
-
-
-def listing(context: Context, caller: Caller, federation: str, before: int | None, limit: int) -> RoundList:
-    """Rounds, newest first.
-
-    Raises:
-        Unauthenticated, Forbidden: the caller may not know.
-    """
-    with context.database.read() as connection:
-        authorise(connection, caller, federation)
-        rows = rounds.read_list(connection, federation, before=before, limit=limit)
-        lines = tuple(summary(connection, row) for row in rows)
-    return RoundList(rounds=lines, next=rows[-1].number if len(rows) == limit and rows[-1].number > 1 else None)
-
-
-def summary(connection: Connection, row: RoundRow) -> RoundSummary:
-    """One line about a round."""
-    plan = row.plan.message
-    return RoundSummary(
-        round=row.number,
-        stage=row.stage,
-        prior_version=plan.prior_version,
-        invited=len(plan.invited),
-        contributions=len(rounds.contributors(connection, row.federation, row.number)),
-        cohort=None if row.cohort is None else len(row.cohort.message.members),
-        openings=rounds.count_openings(connection, row.federation, row.number),
-        threshold=plan.threshold,
-        contribute_until=timestamp(row.contribute_until),
-        open_until=timestamp(row.open_until),
-        ended_at=None if row.ended_at is None else timestamp(row.ended_at),
-        reason=row.reason,
-    )
 
 
 def contribute(context: Context, caller: Caller, federation: str, number: int, client: str, body: bytes) -> Receipt:
@@ -82,7 +30,7 @@ def contribute(context: Context, caller: Caller, federation: str, number: int, c
     digest = hashlib.sha256(body).digest()
     checked = _checked(context, caller, federation, number, client, body)
     with context.database.write() as connection:
-        row, _ = enter(context, connection, caller, federation, number, client)
+        row, sender = enter(context, connection, caller, federation, number, client)
         receipt = Receipt(federation=federation, round=number, client=client, body=digest, counted=True)
         known = rounds.read_contribution(connection, federation, number, client)
         if known is not None:
@@ -91,6 +39,7 @@ def contribute(context: Context, caller: Caller, federation: str, number: int, c
             return receipt
         if checked is None or not _takes_contributions(context, row):
             raise too_late(connection, row, "contributions")
+        check_key(connection, row, sender)
         rounds.add_contribution(connection, federation, number, checked)
     return receipt
 
@@ -104,16 +53,16 @@ def _checked(
     client's contribution is stored.
     """
     with context.database.read() as connection:
+        sender = _sender(connection, caller, federation, client)
         row = rounds.read(connection, federation, number)
-        sender = authorise(connection, caller, federation)
         known = rounds.read_contribution(connection, federation, number, client)
         roster = roster_of(connection, row)
-    if known is not None or not _takes_contributions(context, row):
-        return None
+        if known is not None or not _takes_contributions(context, row):
+            return None
+        check_key(connection, row, sender)
     contribution = Contribution.decode(body)
-    named = contribution.header.message.client
-    if not sender.client == client == named:
-        raise Forbidden(f"{sender.client} cannot contribute for {client if named == sender.client else named}")
+    if contribution.header.message.client != client:
+        raise Forbidden(f"{client} cannot contribute for {contribution.header.message.client}")
     plan = row.plan.message
     opening.check_contribution(plan, plan.digest(), roster, contribution)
     return ContributionRow(
@@ -138,7 +87,7 @@ def cohort(context: Context, caller: Caller, federation: str, number: int) -> Co
         TooLate: the round has ended, and the boxes are erased.
     """
     with context.database.read() as connection:
-        member = authorise(connection, caller, federation)
+        member = authorise_client(connection, caller, federation)
         row = rounds.read(connection, federation, number)
         seat = row.plan.message.seat_of(member.client)
         if seat is None:
@@ -163,6 +112,7 @@ def answer(context: Context, caller: Caller, federation: str, number: int, clien
         TooLate: the round does not take openings yet or any more.
         RemoteProtocolError, VerificationError, EncodingError: the body does not hold.
     """
+    check_sender(context, caller, federation, client)
     digest, signed = hashlib.sha256(body).digest(), Signed[Opening].decode(body)
     with context.database.write() as connection:
         row, member = enter(context, connection, caller, federation, number, client)
@@ -171,6 +121,9 @@ def answer(context: Context, caller: Caller, federation: str, number: int, clien
         target = _target(row, signed.message.cohort)
         if target is None:
             raise too_late(connection, row, "openings of that cohort")
+        known = rounds.read_opening(connection, federation, number, client)
+        if known is None:
+            check_key(connection, row, member)
         counted = (row.stage is Stage.OPENING and bool(target.members)) or (
             row.stage is Stage.ABORTED and not target.members
         )
@@ -181,13 +134,14 @@ def answer(context: Context, caller: Caller, federation: str, number: int, clien
             opening.check_next_key(row.plan.message, roster_of(connection, row), client, signed.message.next_key)
         if target.members and client in complaints.members(connection, federation, number):
             raise Conflict(f"{client} complained of boxes of round {number}, which it cannot have opened, then")
-        known = rounds.read_opening(connection, federation, number, client)
         if known is not None and known != signed:
             raise Conflict(f"{client} opened round {number} with another body; the first one stands")
         if known is None:
             clients.add_opening_key(connection, signed.message.next_key)
             if counted:
                 rounds.add_opening(connection, signed)
+            else:
+                _check_quota(connection, row, client)
         return Receipt(
             federation=federation, round=number, client=client, body=digest, counted=counted or known is not None
         )
@@ -201,6 +155,40 @@ def roster_of(connection: Connection, row: RoundRow) -> Roster:
     return roster.message
 
 
+def check_key(connection: Connection, row: RoundRow, sender: ClientRow) -> None:
+    """Check that the round's roster names the key that the client has now.
+
+    Raises:
+        Conflict: it was replaced since; what the old key signs is not taken any more.
+    """
+    named = {entry.client: entry.identity_key for entry in roster_of(connection, row).clients}
+    if named.get(sender.client, sender.identity_key) != sender.identity_key:
+        raise Conflict(
+            f"{sender.client} replaced the key that the roster of round {row.number} names: it takes part again "
+            "from the first round whose roster names the new one"
+        )
+
+
+def _check_quota(connection: Connection, row: RoundRow, client: str) -> None:
+    # A late opening is kept for its key alone. Enrolment, each round and each replaced identity key bring one.
+    newest = rounds.read_last(connection, row.federation) or row
+    allowed = 1 + newest.number + retired_keys.count(connection, row.federation, client)
+    if clients.count_opening_keys(connection, row.federation, client) > allowed:
+        raise QuotaExceeded(
+            f"{client} has sent {allowed} opening keys by round {newest.number}, the most that one may", limit=allowed
+        )
+
+
+def check_sender(context: Context, caller: Caller, federation: str, client: str) -> None:
+    """Check that the caller may act for this client, before its body is looked at.
+
+    Raises:
+        Unauthenticated, Forbidden: it may not.
+    """
+    with context.database.read() as connection:
+        _sender(connection, caller, federation, client)
+
+
 def enter(
     context: Context, connection: Connection, caller: Caller, federation: str, number: int, client: str
 ) -> tuple[RoundRow, ClientRow]:
@@ -211,12 +199,17 @@ def enter(
         UnknownResource: there is no such round.
     """
     federations.read(connection, federation, lock=True)
-    sender = authorise(connection, caller, federation)
-    if sender.client != client:
-        raise Forbidden(f"{sender.client} cannot act for {client}")
+    sender = _sender(connection, caller, federation, client)
     clients.spend_nonce(connection, caller.key_id, caller.nonce, caller.nonce_expires)
     clients.forget_nonces(connection, context.clock())
     return rounds.read(connection, federation, number), sender
+
+
+def _sender(connection: Connection, caller: Caller, federation: str, client: str) -> ClientRow:
+    sender = authorise_client(connection, caller, federation)
+    if sender.client != client:
+        raise Forbidden(f"{sender.client} cannot act for {client}")
+    return sender
 
 
 def _target(row: RoundRow, digest: bytes) -> Cohort | None:
@@ -236,28 +229,3 @@ def too_late(connection: Connection, row: RoundRow, what: str) -> TooLate:
         current_round=current,
         stage=row.stage.value,
     )
-
-
-def _view(context: Context, connection: Connection, federation: str) -> RoundView:
-    last = rounds.read_last(connection, federation)
-    open_ends = rounds.read_unsettled(connection, federation)
-    prior, _ = federations.read_prior(connection, federation)
-    return RoundView(
-        federation=federation,
-        round=0 if last is None else last.number,
-        stage=None if last is None else last.stage,
-        state=_state(connection, federation),
-        plan=None if last is None else last.plan,
-        cohort=None if last is None else last.cohort,
-        reason=None if last is None else last.reason,
-        prior_version=prior.message.version,
-        aborted=tuple(
-            AbortedRound(plan=row.plan, cohort=row.empty_cohort) for row in open_ends if row.empty_cohort is not None
-        ),
-        server_time=timestamp(context.clock()),
-    )
-
-
-def _state(connection: Connection, federation: str) -> str:
-    number, stage, unsettled = rounds.read_position(connection, federation)
-    return ".".join(map(str, [number, stage or "none", *unsettled]))

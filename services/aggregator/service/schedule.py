@@ -11,8 +11,9 @@ from functools import partial
 from aggregator.service import audit, publishing
 from aggregator.service.complaints import convicted
 from aggregator.service.context import Context
-from aggregator.service.federations import is_carried
-from aggregator.service.rosters import current_roster, serving
+from aggregator.service.federations import keeps_roster
+from aggregator.service.rosters import current_roster, serving, unheard
+from aggregator.service.rounds import roster_of
 from aggregator.storage import clients, complaints, federations, rounds
 from aggregator.storage.engine import Connection
 from aggregator.storage.federations import FederationRow
@@ -24,6 +25,12 @@ from fgpr.message import Signed, timestamp
 from fgpr.secagg.messages import Plan
 from fgpr.secagg.planning import plan_round
 from fgpr.secagg.stages import RUNNING, Event, Stage
+
+LONGEST_PAUSE = 3_600.0
+"""Seconds at most between rounds to which nobody contributes: whoever comes back waits no longer than that."""
+
+MOST_IDLE = 16
+"""Most such rounds that are counted; the pause is at its longest before."""
 
 
 def names(context: Context) -> list[str]:
@@ -49,17 +56,24 @@ def open_by_hand(context: Context, federation: str) -> int:
     """Open a round now, whatever the schedule says; its number.
 
     Raises:
-        Conflict: a round is running, or an aborted one is not settled yet.
+        Conflict: a round is running, an aborted one is not settled yet, or the federation is paused or closed.
         CommitteeError, CapacityError: no safe round exists for these clients and rules.
     """
     with context.database.write() as connection:
-        row = federations.read(connection, federation, lock=True)
-        last = rounds.read_last(connection, federation)
-        if last is not None and (last.stage in RUNNING or _waits(connection, last)):
-            raise Conflict(f"round {last.number} is in stage {last.stage.value}; it must end first")
-        number = _open(context, connection, row, last)
+        number = open_in(context, connection, federation)
     context.bell.ring()
     return number
+
+
+def open_in(context: Context, connection: Connection, federation: str) -> int:
+    """As `open_by_hand`, in the caller's transaction."""
+    row = federations.read(connection, federation, lock=True)
+    last = rounds.read_last(connection, federation)
+    if last is not None and (last.stage in RUNNING or _waits(connection, last)):
+        raise Conflict(f"round {last.number} is in stage {last.stage.value}; it must end first")
+    if row.state != "open":
+        raise Conflict(f"federation {federation} is {row.state}: no round opens in it")
+    return _open(context, connection, row, last)
 
 
 def _step(context: Context, federation: str) -> bool:
@@ -97,14 +111,14 @@ def _due(context: Context, connection: Connection, row: FederationRow) -> Callab
 def _all_in(connection: Connection, row: RoundRow, now: datetime) -> bool:
     if now >= row.contribute_until:
         return True
-    expected = set(row.plan.message.invited) - clients.read_revoked(connection, row.federation)
+    expected = set(row.plan.message.invited) - unheard(connection, roster_of(connection, row))
     return expected <= rounds.contributors(connection, row.federation, row.number)
 
 
 def _able(connection: Connection, row: RoundRow) -> int:
-    """Members that may open, or did: those with a key that neither complained nor were revoked before they opened."""
+    """Members that may open, or did: those with a key whose own key still speaks for them and who did not complain."""
     opened = rounds.openers(connection, row.federation, row.number)
-    silent = clients.read_revoked(connection, row.federation) - opened
+    silent = unheard(connection, roster_of(connection, row)) - opened
     silent |= complaints.members(connection, row.federation, row.number)
     return sum(seat.key is not None and seat.client not in silent for seat in row.plan.message.seats)
 
@@ -149,42 +163,58 @@ def _void_deadline(row: FederationRow, aborted: RoundRow) -> datetime:
 
 def _may_open(connection: Connection, row: FederationRow, last: RoundRow | None, now: datetime) -> bool:
     schedule = row.settings.rounds
+    if row.state != "open":
+        return False
     if last is not None:
         if last.stage in RUNNING:
             return False
         ended = last.ended_at or last.open_until
-        if now < ended + timedelta(seconds=schedule.every):
+        if now < ended + timedelta(seconds=max(schedule.every, _pause(connection, row))):
             return False
     if schedule.max and rounds.count_published(connection, row.settings.name) >= schedule.max:
         return False
     return len(_available(connection, row.settings.name)) >= schedule.min_clients
 
 
+def _pause(connection: Connection, row: FederationRow) -> float:
+    """Seconds after a round that nobody took part in: none after the first in a row, then more and more."""
+    idle = 0
+    for past in rounds.read_list(connection, row.settings.name, limit=MOST_IDLE):
+        place = (past.federation, past.number)
+        if past.stage is not Stage.ABORTED or rounds.contributors(connection, *place):
+            break
+        if rounds.count_openings(connection, *place):
+            # Members who prove it void are there, whatever kept them from contributing.
+            break
+        idle += 1
+    return 0.0 if idle < 2 else min(row.settings.rounds.contribute_seconds * 2.0 ** (idle - 2), LONGEST_PAUSE)
+
+
 def _available(connection: Connection, name: str) -> set[str]:
     """Clients that the next round could invite: only those of the roster where that is not signed anew."""
-    active = {client.client for client in clients.read_admitted(connection, name) if client.revoked_at is None}
-    prior, _ = federations.read_prior(connection, name)
-    carried = is_carried(prior.message)
-    if not carried and not federations.read(connection, name).roster_offline:
-        return active
-    roster = serving(connection, name, keep=carried)
-    return active & set(roster.message.active()) if roster is not None else set()
+    row, (prior, _) = federations.read(connection, name), federations.read_prior(connection, name)
+    keep = keeps_roster(row, prior.message)
+    if not keep and not row.roster_offline:
+        return {client.client for client in clients.read_admitted(connection, name) if client.revoked_at is None}
+    roster = serving(connection, name, keep=keep)
+    return set() if roster is None else set(roster.message.active()) - unheard(connection, roster.message)
 
 
 def _open(context: Context, connection: Connection, row: FederationRow, last: RoundRow | None) -> int:
     name, settings, now = row.settings.name, row.settings, context.clock()
     prior, _ = federations.read_prior(connection, name)
     record = prior.message
-    roster = current_roster(context, connection, row, keep=is_carried(record))
-    # A roster that is not signed anew may name clients that are gone: their seats stay empty.
-    keys, revoked = clients.read_opening_keys(connection, name), clients.read_revoked(connection, name)
+    roster = current_roster(context, connection, row, keep=keeps_roster(row, record))
+    # A roster that is not signed anew may name clients that are gone, or by a key that was replaced: their seats stay
+    # empty.
+    keys, silent = clients.read_opening_keys(connection, name), unheard(connection, roster.message)
     contribute_until = now + timedelta(seconds=settings.rounds.contribute_seconds)
     open_until = contribute_until + timedelta(seconds=settings.rounds.open_seconds)
     plan = plan_round(
         number=1 if last is None else last.number + 1,
         rules=settings.aggregation,
         roster=roster.message,
-        keys={client: key for client, key in keys.items() if client not in revoked},
+        keys={client: key for client, key in keys.items() if client not in silent},
         codec=publication.codec_for(settings.spec(), settings.aggregation),
         training=settings.training_settings().to_json(),
         prior_version=record.version,

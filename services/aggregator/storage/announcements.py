@@ -11,10 +11,9 @@ from typing import Any
 import psycopg
 from sqlalchemy import Connection, make_url, text
 
-CHANNEL = "fgpr_rounds"
+from aggregator.storage.postgresql import LISTENER_NAME
 
-LISTENER_NAME = "fgpr-listener"
-"""What the listening connection is called in pg_stat_activity."""
+CHANNEL = "fgpr_rounds"
 
 QUIET_SECONDS = 0.25
 """How long a listener sleeps at most before it looks whether it has to stop."""

@@ -8,9 +8,12 @@ from sqlalchemy.exc import IntegrityError
 
 from aggregator.storage.announcements import announce
 from aggregator.storage.tables import clients, nonces, opening_keys, tickets
-from fgpr.errors import Conflict, Unauthenticated
+from fgpr.errors import Conflict, QuotaExceeded, Unauthenticated
 from fgpr.message import Signed
 from fgpr.secagg.messages import OpeningKey
+
+MOST_NONCES = 1_000
+"""Requests with an effect by one key whose nonces are kept at one time: those of about 150 s. A round needs five."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,8 @@ class TicketRow:
     role: str
     expires_at: datetime
     used_by: bytes | None
+    issued_by: str | None = None
+    issued_at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,12 @@ def read_ticket(connection: Connection, secret_hash: bytes, *, lock: bool = Fals
     return None if row is None else TicketRow(*row)
 
 
+def count_issued(connection: Connection, issuer: str, since: datetime) -> int:
+    """Tickets that this operator issued since then."""
+    query = select(func.count()).select_from(tickets).where(tickets.c.issued_by == issuer, tickets.c.issued_at > since)
+    return connection.execute(query).scalar_one()
+
+
 def take_ticket(connection: Connection, secret_hash: bytes, key: bytes) -> bool:
     """Let `key` take up a ticket; False where another request was first (compare-and-set)."""
     taken = connection.execute(
@@ -82,6 +93,36 @@ def read_client(connection: Connection, federation: str, client: str) -> ClientR
 def read_key_holder(connection: Connection, key_id: str) -> ClientRow | None:
     """The party that holds the key of that id."""
     return _client(connection, clients.c.key_id == key_id)
+
+
+def replace_key(connection: Connection, row: ClientRow, key: bytes, key_id: str, declared: bytes | None) -> bool:
+    """Put another key in place of the one in `row`; False where it was replaced or revoked meanwhile.
+
+    `declared` is the weight that it declared, signed by the new key.
+
+    Raises:
+        Conflict: somebody holds the new key.
+    """
+    try:
+        done = connection.execute(
+            update(clients)
+            .where(
+                clients.c.federation == row.federation,
+                clients.c.client == row.client,
+                clients.c.identity_key == row.identity_key,
+                clients.c.revoked_at.is_(None),
+            )
+            .values(identity_key=key, key_id=key_id, declared=declared)
+        )
+    except IntegrityError as error:
+        raise Conflict(f"{row.client}'s new key is enrolled already: make another") from error
+    return done.rowcount == 1
+
+
+def read_all(connection: Connection, federation: str) -> list[tuple[ClientRow, datetime]]:
+    """Every party, readers and revoked ones included, and when it enrolled, in order of id."""
+    query = select(*_COLUMNS, clients.c.enrolled_at).where(clients.c.federation == federation)
+    return [(ClientRow(*row[:-1]), row[-1]) for row in connection.execute(query.order_by(clients.c.client))]
 
 
 def read_admitted(connection: Connection, federation: str) -> list[ClientRow]:
@@ -154,12 +195,29 @@ def read_opening_keys(connection: Connection, federation: str) -> dict[str, Sign
     return {row.client: Signed[OpeningKey].decode(row.document) for row in connection.execute(query)}
 
 
+def count_opening_keys(connection: Connection, federation: str, client: str) -> int:
+    """Opening keys of a client, past ones included."""
+    query = (
+        select(func.count())
+        .select_from(opening_keys)
+        .where(opening_keys.c.federation == federation, opening_keys.c.client == client)
+    )
+    return connection.execute(query).scalar_one()
+
+
 def spend_nonce(connection: Connection, key_id: str, nonce: str, expires_at: datetime) -> None:
     """Spend a nonce, in the transaction of its one effect.
 
     Raises:
         Unauthenticated: it was spent before; the request is a replay.
+        QuotaExceeded: this key spent MOST_NONCES that are kept still.
     """
+    kept = connection.execute(select(func.count()).select_from(nonces).where(nonces.c.key_id == key_id)).scalar_one()
+    if kept >= MOST_NONCES:
+        raise QuotaExceeded(
+            f"this key had {kept} effects within the time that a signature holds, the most that one may have: wait",
+            limit=MOST_NONCES,
+        )
     try:
         connection.execute(insert(nonces).values(key_id=key_id, nonce=nonce, expires_at=expires_at))
     except IntegrityError as error:

@@ -24,6 +24,7 @@ class Documents:
     Attributes:
         settings: its settings.
         roster_key: public half of its roster key, 32 bytes.
+        state: whether rounds open.
         clients: identity key, role, whether it is revoked, and what weight it declared, by party.
         rosters: documents by version.
         priors: documents and the indices of their leaves, by version.
@@ -33,6 +34,7 @@ class Documents:
 
     settings: bytes
     roster_key: bytes
+    state: str
     clients: dict[str, tuple[bytes, str, bool, bytes | None]]
     rosters: dict[int, bytes]
     priors: dict[int, tuple[bytes, int]]
@@ -43,7 +45,9 @@ class Documents:
 def read(connection: Connection, federation: str) -> Documents:
     """Every document of a federation."""
     row = connection.execute(
-        select(federations.c.settings, federations.c.roster_key).where(federations.c.name == federation)
+        select(federations.c.settings, federations.c.roster_key, federations.c.state).where(
+            federations.c.name == federation
+        )
     ).one()
     client_rows = connection.execute(
         select(
@@ -69,6 +73,7 @@ def read(connection: Connection, federation: str) -> Documents:
     return Documents(
         settings=row.settings,
         roster_key=row.roster_key,
+        state=row.state,
         clients={
             line.client: (line.identity_key, line.role, line.revoked_at is not None, line.declared)
             for line in client_rows

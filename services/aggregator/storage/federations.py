@@ -7,11 +7,13 @@ from functools import lru_cache
 from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from aggregator.storage.announcements import announce
 from aggregator.storage.tables import federations, priors, rosters
 from fgpr.errors import Conflict, UnknownResource
 from fgpr.federated.federation import Federation
 from fgpr.federated.publication import PriorRecord
 from fgpr.message import Signed
+from fgpr.rest import State
 from fgpr.secagg.roster import Roster
 
 # Every contribution and opening is checked against its roster. Documents never change.
@@ -28,12 +30,16 @@ class FederationRow:
         roster_key: public half of its roster key, 32 bytes.
         roster_stale: whether membership changed since the last roster was signed.
         roster_offline: whether the roster key is held elsewhere.
+        state: "open", "paused" or "closed".
+        released: the carried prior version whose next plan may have another roster; None where there is none.
     """
 
     settings: Federation
     roster_key: bytes
     roster_stale: bool
     roster_offline: bool
+    state: State = "open"
+    released: int | None = None
 
 
 def create(
@@ -68,12 +74,38 @@ def read(connection: Connection, name: str, *, lock: bool = False) -> Federation
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:
         raise UnknownResource(f"there is no federation {name!r} here")
-    return FederationRow(_settings(row.settings), row.roster_key, row.roster_stale, row.roster_offline)
+    return FederationRow(
+        _settings(row.settings), row.roster_key, row.roster_stale, row.roster_offline, row.state, row.released
+    )
 
 
 def names(connection: Connection) -> list[str]:
     """Every federation's name, in order."""
     return list(connection.execute(select(federations.c.name).order_by(federations.c.name)).scalars())
+
+
+def log_is_public(connection: Connection) -> bool:
+    """Whether every federation lets anybody read the log that they share."""
+    return all(
+        _settings(settings).public_log for settings in connection.execute(select(federations.c.settings)).scalars()
+    )
+
+
+def read_state(connection: Connection, name: str) -> State:
+    """Whether rounds open in a federation that is there."""
+    state: State = connection.execute(select(federations.c.state).where(federations.c.name == name)).scalar_one()
+    return state
+
+
+def set_state(connection: Connection, name: str, state: State) -> None:
+    """Pause, resume or close a federation."""
+    connection.execute(update(federations).where(federations.c.name == name).values(state=state))
+    announce(connection, name)
+
+
+def release(connection: Connection, name: str, prior_version: int) -> None:
+    """Let the next plan of this carried prior have another roster."""
+    connection.execute(update(federations).where(federations.c.name == name).values(released=prior_version))
 
 
 def mark_roster(connection: Connection, name: str, *, stale: bool) -> None:

@@ -4,6 +4,7 @@ Writers lock the row of their federation and the log's head. A writer waits as l
 was paused inside a transaction loses it, so that the others can go on.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import psycopg
@@ -17,6 +18,9 @@ IDLE_MS = 30_000
 
 CONNECTIONS = 20
 """Most connections of one process, beside the one that listens."""
+
+LISTENER_NAME = "fgpr-listener"
+"""What a listening connection is called in pg_stat_activity."""
 
 ADVISORY_LOCK = 0x66677072
 """Number of the lock that keeps processes apart that start on one database: "fgpr"."""
@@ -40,6 +44,20 @@ def vacuum(made: Engine) -> None:
     """Give up the row versions that erasures left behind."""
     with made.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("VACUUM contributions"))
+
+
+def others_listen(connection: Connection) -> bool:
+    """Whether a process listens to this database, as every aggregator does that serves."""
+    found = text(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = :name"
+    )
+    return bool(connection.execute(found, {"name": LISTENER_NAME}).scalar_one())
+
+
+def truncate(connection: Connection, tables: Sequence[str]) -> None:
+    """Take every row out of these tables, with the files that held them, when the transaction commits."""
+    names = ", ".join(connection.dialect.identifier_preparer.quote(name) for name in tables)
+    connection.execute(text(f"TRUNCATE {names}"))
 
 
 def _configure(connection: "psycopg.Connection[Any]", _record: Any) -> None:

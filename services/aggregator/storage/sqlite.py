@@ -8,13 +8,16 @@ import sqlite3
 import time
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, ExceptionContext, create_engine, event
 
 WRITES = "fgpr_writes"
 """Execution option: whether the transaction that begins may write."""
 
 WAIT_MS = 15_000
 """How long a writer waits for another process's transaction."""
+
+BROKEN = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN})
+"""Primary result codes after which a connection is not used again."""
 
 LOOK_AGAIN_SECONDS = 0.02
 """Between two attempts to change a new file to WAL."""
@@ -25,6 +28,7 @@ def engine(url: str) -> Engine:
     made = create_engine(url, pool_size=32, hide_parameters=True)
     event.listen(made, "connect", _configure)
     event.listen(made, "begin", _begin)
+    event.listen(made, "handle_error", _renew)
     return made
 
 
@@ -76,3 +80,10 @@ def _keep_log(connection: sqlite3.Connection) -> None:
 def _begin(connection: Connection) -> None:
     writes = connection.get_execution_options().get(WRITES, True)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _renew(context: ExceptionContext) -> None:
+    # A file that the disk would not open for writing once is opened for reading, for as long as the connection lasts.
+    error = context.original_exception
+    if isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF in BROKEN:
+        context.is_disconnect = True

@@ -68,6 +68,8 @@ federations = Table(
     Column("roster_stale", Boolean, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("roster_offline", Boolean, nullable=False, server_default=false()),  # its private key is not here
+    Column("state", String(16), nullable=False, server_default="open"),  # open, paused or closed
+    Column("released", Integer),  # the carried prior version whose next plan may have another roster
 )
 
 tickets = Table(
@@ -79,6 +81,8 @@ tickets = Table(
     Column("role", String(16), nullable=False),
     Column("expires_at", UtcDateTime, nullable=False),
     Column("used_by", LargeBinary),  # the public key that took it up; set once
+    Column("issued_by", String(64)),  # the operator who asked for it by REST; none by the command line
+    Column("issued_at", UtcDateTime),
 )
 
 clients = Table(
@@ -93,6 +97,45 @@ clients = Table(
     Column("revoked_at", UtcDateTime),  # set once
     Column("receipt", LargeBinary, nullable=False),  # the answer to the enrolment, given again to the same key
     Column("declared", LargeBinary),  # Signed[DeclaredWeight], where the federation draws by weight
+)
+
+staff = Table(
+    "staff",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("role", String(16), nullable=False),  # operator or auditor
+    Column("identity_key", LargeBinary, nullable=False),
+    Column("key_id", String(64), nullable=False, unique=True),
+    Column("enrolled_at", UtcDateTime, nullable=False),
+    Column("revoked_at", UtcDateTime),  # set once
+)
+
+staff_tickets = Table(
+    "staff_tickets",
+    metadata,
+    Column("secret_hash", LargeBinary, primary_key=True),
+    Column("name", String(64), nullable=False),
+    Column("role", String(16), nullable=False),
+    Column("expires_at", UtcDateTime, nullable=False),
+    Column("used_by", LargeBinary),  # the public key that took it up; set once
+)
+
+retired_keys = Table(
+    "retired_keys",
+    metadata,
+    Column("key_id", String(64), primary_key=True),
+    Column("identity_key", LargeBinary, nullable=False),
+    Column("federation", String(64)),  # none for staff
+    Column("holder", String(64), nullable=False),
+    Column("retired_at", UtcDateTime, nullable=False),
+    Column("body_digest", LargeBinary, nullable=False),  # of the request that replaced it
+)
+
+installation = Table(
+    "installation",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),  # always 1
+    Column("epoch", String(22), nullable=False),  # another one after each restored backup
 )
 
 opening_keys = Table(

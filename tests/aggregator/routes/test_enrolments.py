@@ -125,9 +125,9 @@ def test_a_key_by_which_anybody_could_sign(aggregator: Aggregator) -> None:
     assert aggregator.dump() == before
 
 
-def test_twenty_keys_race_for_one_ticket(aggregator: Aggregator) -> None:
+def test_fifty_keys_race_for_one_ticket(aggregator: Aggregator) -> None:
     ticket = aggregator.invite("bench-1")
-    parties = [Party(ticket, Recorded(), aggregator.clock, aggregator.context.random_bytes) for _ in range(20)]
+    parties = [Party(ticket, Recorded(), aggregator.clock, aggregator.context.random_bytes) for _ in range(50)]
     results = together([party.enrol for party in parties])
     for party in parties:
         party.api.close()

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from aggregator.service import enrolment, schedule
+from aggregator.service import enrolment, schedule, steering
 from fgpr.errors import EncodingError, Forbidden
+from fgpr.operator_rest import StateRequest
 from fgpr.rest import RoundView
 from fgpr.secagg.stages import Stage
 from support.aggregator import Aggregator, served, wait_until
@@ -70,6 +71,20 @@ def test_another_replicas_change_is_seen_too(aggregator: Aggregator) -> None:
     assert waiting.view.stage is Stage.CONTRIBUTING
 
 
+def test_a_pause_and_its_end_are_seen_at_once(aggregator: Aggregator) -> None:
+    (party,) = aggregator.enrol(1)
+    replica = aggregator.second_replica()
+    assert party.view().federation_state == "open"
+    for asked, shown in (("paused", "paused"), ("resumed", "open"), ("closed", "closed")):
+        waiting = Waiting(party, party.view().state)
+        wait_until(lambda: places_taken(aggregator) == 1)
+        steering.change_state(replica, None, NAME, StateRequest.from_json({"state": asked, "reason": "so"}).encode())
+        wait_until(waiting.done)
+        assert waiting.view is not None
+        assert waiting.view.federation_state == shown
+    replica.database.close()
+
+
 def test_without_a_change_it_is_answered_when_its_time_is_over(aggregator: Aggregator) -> None:
     (party,) = aggregator.enrol(1)
     view = party.view()
@@ -108,6 +123,7 @@ def test_the_state_stays_short_enough_to_be_sent_back(aggregator: Aggregator) ->
     aggregator.advance()
     for _ in range(20):
         aggregator.pass_contributing()
+        aggregator.pass_pause()
     view = parties[0].view()
     assert view.round == 21
     assert [one.plan.message.round for one in view.aborted] == list(range(5, 21))

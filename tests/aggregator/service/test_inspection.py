@@ -25,7 +25,7 @@ CHECKED = {
     "rosters": ("federation", "version", "document"),
     "priors": ("federation", "version", "document", "leaf"),
     "rounds": ("federation", "number", "plan", "cohort", "empty_cohort"),
-    "federations": ("name", "settings", "roster_key"),
+    "federations": ("name", "settings", "roster_key", "state"),
     "clients": ("federation", "client", "role", "identity_key", "revoked_at", "declared"),
 }
 

@@ -4,7 +4,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.testing import assert_allclose
 
-from aggregator.service import enrolment, rounds, schedule
+from aggregator.service import enrolment, round_views, rounds, schedule
 from aggregator.storage import clients, federations
 from fgpr.errors import VerificationError
 from fgpr.message import Signed
@@ -220,8 +220,8 @@ def test_the_view_is_of_one_moment(aggregator: Aggregator) -> None:
     parties = contributed(aggregator)
     for party in parties:
         party.open()
-    view = rounds.view(aggregator.context, caller_of(parties[0], aggregator.clock), NAME)
-    assert view.state == rounds.state(aggregator.context, NAME)
+    view = round_views.view(aggregator.context, caller_of(parties[0], aggregator.clock), NAME)
+    assert view.state == round_views.state(aggregator.context, NAME)
     assert (view.round, view.prior_version) == (2, 1)
     with aggregator.context.database.read() as connection:
         assert federations.read_prior(connection, NAME)[0].message.version == 1

@@ -68,7 +68,7 @@ def test_a_round_of_the_drawn_is_published_and_its_trail_verifies(aggregator: Ag
     # Uniform: the rows counted in the draw.
     assert (opened.clients, opened.total_weight) == (5, 5)
     trail = inspection.verify_database(aggregator.context.database, aggregator.anchors())
-    assert {client: signed.message.weight for (_, client), signed in trail.declared.items()} == roster.weights()
+    assert {client: signed.message.weight for (_, client), (signed,) in trail.declared.items()} == roster.weights()
 
 
 def test_a_client_that_is_not_drawn_has_nothing_to_contribute(aggregator: Aggregator) -> None:

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 import pytest
 from sqlalchemy import text
 
-from aggregator.service import enrolment
+from aggregator.service import enrolment, steering
 from aggregator.storage import announcements
 from aggregator.storage.announcements import LISTENER_NAME, Listener, announce
+from fgpr.operator_rest import StateRequest
 from support.aggregator import Aggregator, wait_until
 from support.client import NAME
 
@@ -53,6 +54,8 @@ def test_whatever_changes_a_round_is_announced(aggregator: Aggregator, ear: Ear)
     ear.hears_one_more(aggregator.advance)
     ear.hears_one_more(lambda: enrolment.revoke(aggregator.context, NAME, "client-03"))
     ear.hears_one_more(aggregator.pass_contributing)
+    pause = StateRequest(state="paused", reason="as agreed").encode()
+    ear.hears_one_more(lambda: steering.change_state(aggregator.context, None, NAME, pause))
 
 
 @only_postgresql

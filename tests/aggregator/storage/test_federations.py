@@ -58,6 +58,7 @@ def test_rosters_follow_the_membership(aggregator: Aggregator) -> None:
     with aggregator.context.database.read() as connection:
         assert federations.read(connection, NAME).roster_stale
     aggregator.pass_contributing()
+    aggregator.pass_pause()
     with aggregator.context.database.read() as connection:
         second = federations.read_roster(connection, NAME)
         assert federations.read_roster(connection, NAME, 1) == first

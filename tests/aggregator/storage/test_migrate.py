@@ -26,7 +26,7 @@ def test_a_schema_is_checked_exactly(database: Database) -> None:
     migrate.upgrade(database)
     with database.write() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = 'from the future'"))
-    with pytest.raises(LocalProtocolError, match="schema from the future, this program needs 0004"):
+    with pytest.raises(LocalProtocolError, match="schema from the future, this program needs 0011"):
         migrate.check_schema(database)
 
 

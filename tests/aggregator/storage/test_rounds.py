@@ -76,6 +76,7 @@ def test_unsettled_rounds_are_the_newest_of_the_present_prior(aggregator: Aggreg
     aggregator.advance()
     aggregator.pass_contributing()
     aggregator.pass_contributing()
+    aggregator.pass_pause()
 
     def unsettled() -> list[int]:
         with aggregator.context.database.read() as connection:

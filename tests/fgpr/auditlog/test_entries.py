@@ -1,15 +1,18 @@
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from fgpr import canonical
 from fgpr.auditlog import entries
 from fgpr.auditlog.entries import Enrolled, Leaf, Revoked
 from fgpr.errors import EncodingError
+from fgpr.rotation import SignedKeyChange
 from support import samples
 
 MADE = samples.federation()
 VOID = MADE.rounds[2]
+OLD, NEW = (Ed25519PrivateKey.from_private_bytes(bytes([number]) * 32) for number in (1, 2))
 ANSWERS = tuple(
     entries.AnsweredOpening(client=name, opening=signed.message.digest()) for name, signed in VOID.openings.items()
 )
@@ -17,6 +20,13 @@ LEAVES: list[Leaf] = [
     *(entries.decode(raw) for raw in MADE.log.leaves),
     Enrolled(federation="engines", client="client-00", role="client", identity_key=bytes(32), declared=None),
     Revoked(federation="engines", client="client-00", by="operator"),
+    entries.KeyReplaced(
+        federation="engines",
+        client="client-00",
+        rotation=SignedKeyChange.make("engines", "client-00", OLD, NEW),
+        declared=None,
+    ),
+    entries.StateChanged(federation="engines", state="paused", reason="new sensors"),
     entries.ComplaintFiled(federation="engines", complaint=samples.signed_complaint()),
     entries.Convicted(federation="engines", client="client-00", round=3),
     entries.RosterSigned(federation="engines", roster=MADE.roster),
@@ -36,6 +46,8 @@ def test_a_leaf_of_every_kind_is_here() -> None:
     kinds = {
         "enrolled",
         "revoked",
+        "rotated",
+        "state",
         "complaint",
         "convicted",
         "roster",
@@ -54,7 +66,7 @@ def test_one_encoding_and_one_decoding(leaf: Leaf) -> None:
     assert entries.decode(leaf.encode()).encode() == leaf.encode()
 
 
-@pytest.mark.parametrize("leaf", LEAVES[-7:], ids=lambda leaf: leaf.kind)
+@pytest.mark.parametrize("leaf", LEAVES[-9:], ids=lambda leaf: leaf.kind)
 def test_no_scalar_can_be_of_another_type_and_no_field_be_added(leaf: Leaf) -> None:
     value = leaf.to_json()
     for path, scalar in samples.leaves_of(value):

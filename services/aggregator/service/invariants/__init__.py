@@ -1,0 +1,4 @@
+"""The invariants of docs/threat-model.md as rules over what was read: no SQL, no files, no clock.
+
+May import `aggregator.storage` for the types of rows only, and the library.
+"""

@@ -1,0 +1,69 @@
+"""A database that a backup took the place of: its new epoch, and what it must not have lost.
+
+The log says what happened. A backup that is older than a checkpoint which anybody holds has lost some of that:
+enrolments, revocations and replaced keys among it. The aggregator keeps the newest checkpoint beside its keys, outside
+the database, and does not start on a log that does not continue it.
+"""
+
+import base64
+
+from aggregator.service.context import Context
+from aggregator.storage import installation, log
+from fgpr import merkle
+from fgpr.auditlog import checkpoint
+from fgpr.errors import FgprError, VerificationError
+
+EPOCH_BYTES = 16
+
+
+def epoch(context: Context) -> str:
+    """The present epoch."""
+    with context.database.read() as connection:
+        return installation.read_epoch(connection)
+
+
+def begin_epoch(context: Context) -> str:
+    """Begin another epoch, after a backup was put in place; the epoch."""
+    made = base64.urlsafe_b64encode(context.random_bytes(EPOCH_BYTES)).rstrip(b"=").decode("ascii")
+    with context.database.write() as connection:
+        installation.begin_epoch(connection, made, context.clock())
+    return made
+
+
+def newest_note(context: Context) -> str:
+    """The newest signed checkpoint.
+
+    Raises:
+        UnknownResource: the log was never started.
+    """
+    with context.database.read() as connection:
+        return log.read_head(connection)[1]
+
+
+def check_continues(context: Context, note: str, where: str) -> None:
+    """Check that this log continues a checkpoint of it that is kept outside the database.
+
+    Args:
+        context: this process.
+        note: the signed checkpoint.
+        where: where it is kept.
+
+    Raises:
+        VerificationError: it does not, or the checkpoint is not one of this aggregator.
+    """
+    public = context.service_public()
+    try:
+        kept = checkpoint.open_note(note, checkpoint.name_of(public), public)
+    except FgprError as error:
+        raise VerificationError(f"{where} holds no checkpoint of this aggregator: {error}") from error
+    with context.database.read() as connection:
+        size = log.read_head(connection)[0].size
+        if kept.size > size:
+            raise VerificationError(
+                f"the audit log has {size} leaves, and a checkpoint of {kept.size} is known ({where}): this is an "
+                "older backup. Put the newest one in place with `fgpr-aggregator restore`, which says what is lost"
+            )
+        if merkle.frontier(kept.size, log.node_reader(connection)).root() != kept.root:
+            raise VerificationError(
+                f"the first {kept.size} leaves of the audit log are not those of the checkpoint that is known ({where})"
+            )

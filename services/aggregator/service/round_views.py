@@ -1,0 +1,89 @@
+"""What is told of rounds: where a federation stands, and one line about each round."""
+
+from aggregator.service.admission import authorise
+from aggregator.service.caller import Caller
+from aggregator.service.context import Context
+from aggregator.storage import federations, rounds
+from aggregator.storage.engine import Connection
+from aggregator.storage.rounds import RoundRow
+from fgpr.message import timestamp
+from fgpr.rest import AbortedRound, RoundList, RoundSummary, RoundView
+
+MOST_ROUNDS = 100
+"""Most rounds in one answer."""
+
+
+def view(context: Context, caller: Caller, federation: str) -> RoundView:
+    """Where the federation stands.
+
+    Raises:
+        Unauthenticated, Forbidden: the caller may not know.
+    """
+    with context.database.read() as connection:
+        authorise(connection, caller, federation)
+        return _view(context, connection, federation)
+
+
+def state(context: Context, federation: str) -> str:
+    """The token that changes with the view; cheap enough to ask again and again."""
+    with context.database.read() as connection:
+        return _state(connection, federation)
+
+
+def listing(context: Context, caller: Caller, federation: str, before: int | None, limit: int) -> RoundList:
+    """Rounds, newest first.
+
+    Raises:
+        Unauthenticated, Forbidden: the caller may not know.
+    """
+    with context.database.read() as connection:
+        authorise(connection, caller, federation)
+        rows = rounds.read_list(connection, federation, before=before, limit=limit)
+        lines = tuple(summary(connection, row) for row in rows)
+    return RoundList(rounds=lines, next=rows[-1].number if len(rows) == limit and rows[-1].number > 1 else None)
+
+
+def summary(connection: Connection, row: RoundRow) -> RoundSummary:
+    """One line about a round."""
+    plan = row.plan.message
+    return RoundSummary(
+        round=row.number,
+        stage=row.stage,
+        prior_version=plan.prior_version,
+        invited=len(plan.invited),
+        contributions=len(rounds.contributors(connection, row.federation, row.number)),
+        cohort=None if row.cohort is None else len(row.cohort.message.members),
+        openings=rounds.count_openings(connection, row.federation, row.number),
+        threshold=plan.threshold,
+        contribute_until=timestamp(row.contribute_until),
+        open_until=timestamp(row.open_until),
+        ended_at=None if row.ended_at is None else timestamp(row.ended_at),
+        reason=row.reason,
+    )
+
+
+def _view(context: Context, connection: Connection, federation: str) -> RoundView:
+    last = rounds.read_last(connection, federation)
+    open_ends = rounds.read_unsettled(connection, federation)
+    prior, _ = federations.read_prior(connection, federation)
+    return RoundView(
+        federation=federation,
+        round=0 if last is None else last.number,
+        stage=None if last is None else last.stage,
+        state=_state(connection, federation),
+        federation_state=federations.read_state(connection, federation),
+        plan=None if last is None else last.plan,
+        cohort=None if last is None else last.cohort,
+        reason=None if last is None else last.reason,
+        prior_version=prior.message.version,
+        aborted=tuple(
+            AbortedRound(plan=row.plan, cohort=row.empty_cohort) for row in open_ends if row.empty_cohort is not None
+        ),
+        server_time=timestamp(context.clock()),
+    )
+
+
+def _state(connection: Connection, federation: str) -> str:
+    number, stage, unsettled = rounds.read_position(connection, federation)
+    present = federations.read_state(connection, federation)
+    return ".".join(map(str, [number, stage or "none", *unsettled, *([] if present == "open" else [present])]))

@@ -1,0 +1,118 @@
+"""Every row of one database goes into another, whichever of the two kinds each is, or nothing changes."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Table, select
+
+from aggregator import logs, main
+from aggregator.service.inspection import verify_database
+from aggregator.storage import copying
+from aggregator.storage.announcements import Listener
+from aggregator.storage.engine import Database
+from fgpr.errors import Unavailable
+from fgpr.secagg.stages import Stage
+from support.aggregator import Aggregator, served, wait_until
+from support.backups import restored, run
+from support.databases import migrated_sqlite
+from support.postgres import Postgres
+from support.staff import Staff
+
+
+@pytest.fixture
+def aggregator(tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aggregator]:
+    # The logs of this process belong to other tests too.
+    monkeypatch.setattr(logs, "configure", lambda: None)
+    with served(tmp_path, keeps_deadlines=False, url=database_url) as made:
+        yield made
+
+
+def test_every_row_comes_back(aggregator: Aggregator, tmp_path: Path) -> None:
+    parties = aggregator.enrol(5)
+    Staff(aggregator, "olga", "operator").enrol()
+    parties[4].rotate()
+    aggregator.advance()
+    for party in parties:
+        party.contribute()
+    for party in parties[:2]:
+        party.open()
+    before, file = aggregator.dump(), tmp_path / "backup"
+    assert run(aggregator, "backup", str(file)).exit_code == 0
+    for party in parties[2:]:
+        party.open()
+    assert restored(aggregator, file).exit_code == 0
+    after = aggregator.dump()
+    assert before.pop("installation") != after.pop("installation")
+    # Requests of before are refused by their epoch.
+    assert before.pop("nonces")
+    assert after.pop("nonces") == []
+    assert after == before
+    verify_database(aggregator.context.database, aggregator.anchors())
+    for party in parties[2:]:
+        party.open()
+    assert aggregator.round(1).stage is Stage.PUBLISHED
+
+
+def test_a_backup_of_either_database_goes_into_the_other(
+    aggregator: Aggregator, tmp_path: Path, postgresql: Postgres
+) -> None:
+    aggregator.enrol(3)
+    aggregator.advance()
+    file = tmp_path / "backup"
+    assert run(aggregator, "backup", str(file)).exit_code == 0
+    kept = {name: rows for name, rows in aggregator.dump().items() if name not in ("installation", "nonces")}
+    with postgresql.database() as url:
+        other = migrated_sqlite(tmp_path / "other.db") if not aggregator.context.database.is_sqlite else url
+        settings = aggregator.settings.model_copy(update={"database": other})
+        moved = replace(aggregator, settings=settings, context=main.create_context(settings, aggregator.clock))
+        assert run(moved, "restore", str(file)).exit_code == 0
+        assert {name: rows for name, rows in moved.dump().items() if name in kept} == kept
+        verify_database(moved.context.database, moved.anchors())
+        moved.context.database.close()
+
+
+def test_a_copy_that_fails_leaves_what_was_there(
+    aggregator: Aggregator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aggregator.enrol(2)
+    file = tmp_path / "backup"
+
+    def failing(table: Table) -> object:
+        if table.name == "log_leaves":
+            raise Unavailable("no space is left")
+        return select(table)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(copying, "select", failing)
+        told = run(aggregator, "backup", str(file)).stderr
+    assert "no space is left" in told
+    assert [path for path in tmp_path.iterdir() if path.name.startswith(file.name)] == []
+    assert run(aggregator, "backup", str(file)).exit_code == 0
+    before = aggregator.dump()
+    source = Database(f"sqlite:///{file}")
+    monkeypatch.setattr(copying, "select", failing)
+    with pytest.raises(Unavailable):
+        copying.copy(source, aggregator.context.database)
+    source.close()
+    assert aggregator.dump() == before
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_an_aggregator_that_still_serves_is_noticed(aggregator: Aggregator, tmp_path: Path) -> None:
+    """On SQLite nothing tells."""
+    aggregator.enrol(1)
+    file, before = tmp_path / "backup", aggregator.dump()
+    assert run(aggregator, "backup", str(file)).exit_code == 0
+    ready = threading.Event()
+    listener = Listener(aggregator.settings.database, ready.set, lambda _: ready.set())
+    listener.start()
+    assert ready.wait(30)
+    refused = run(aggregator, "restore", str(file))
+    listener.stop()
+    assert refused.exit_code == 1
+    assert "an aggregator works on this database still" in refused.stderr
+    assert aggregator.dump() == before
+    wait_until(lambda: run(aggregator, "restore", str(file)).exit_code == 0)

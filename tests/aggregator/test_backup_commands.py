@@ -1,0 +1,184 @@
+"""Backups: what was true before the restored one counts no more, and a log that lost entries is not served."""
+
+import sqlite3
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from sqlalchemy import update
+
+from aggregator import logs, main
+from aggregator.deadlines import Deadlines
+from aggregator.service import restoring
+from aggregator.settings import Settings
+from aggregator.storage import copying
+from aggregator.storage.engine import Database
+from aggregator.storage.tables import log_nodes
+from client_agent import enrolment as agent_enrolment
+from client_agent import epoch, identity, membership, published_prior
+from client_agent.api import Api
+from fgpr.errors import Unauthenticated, VerificationError
+from support.aggregator import Aggregator, served, wait_until
+from support.backups import again, restored, run
+from support.party import refusal
+from support.staff import Staff
+
+
+@pytest.fixture
+def aggregator(tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aggregator]:
+    # The logs of this process belong to other tests too.
+    monkeypatch.setattr(logs, "configure", lambda: None)
+    with served(tmp_path, keeps_deadlines=False, url=database_url) as made:
+        yield made
+
+
+def put_back(aggregator: Aggregator, file: Path) -> None:
+    """The backup as it is, and no new epoch."""
+    source = Database(f"sqlite:///{file}")
+    copying.copy(source, aggregator.context.database)
+    source.close()
+
+
+def test_what_was_signed_or_issued_before_is_worth_nothing(aggregator: Aggregator, tmp_path: Path) -> None:
+    parties = aggregator.enrol(4)
+    aggregator.advance()
+    unused, late = aggregator.party("unused"), aggregator.party("late")
+    person = Staff(aggregator, "olga", "operator")
+    file = tmp_path / "backup"
+    assert run(aggregator, "backup", str(file)).exit_code == 0
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert "is there already" in run(aggregator, "backup", str(file)).stderr
+    # After the backup: a contribution, and a ticket that is taken up.
+    parties[0].contribute()
+    late.enrol()
+    captured = [*parties[0].transport.requests, *late.transport.requests]
+    old = restoring.epoch(aggregator.context)
+    assert "a new epoch has begun" in restored(aggregator, file).stdout
+    assert restoring.epoch(aggregator.context) != old
+    before = aggregator.dump()
+    assert not before["contributions"]
+    puts = [request for request in captured if request.method != "GET"]
+    assert len(puts) >= 3
+    for request in captured:
+        answer = parties[1].transport.again(request)
+        assert answer.status_code == (401 if "signature" in request.headers else 200)
+    for party in (unused, late):
+        assert refusal(party, Unauthenticated, party.enrol)["status"] == 401
+    with pytest.raises(Unauthenticated, match="expired"):
+        person.enrol()
+    assert aggregator.dump() == before
+    # The others go on, as soon as they know: their refusal told them.
+    assert parties[0].contribute().counted
+    fresh = Staff(aggregator, "aude", "auditor")
+    assert fresh.ticket.epoch == restoring.epoch(aggregator.context)
+    assert fresh.enrol().role == "auditor"
+
+
+def test_an_agent_is_told_and_goes_on(aggregator: Aggregator, tmp_path: Path) -> None:
+    def connect(origin: str, federation: str, key: identity.Ed25519PrivateKey) -> Api:
+        return Api(origin, federation, key, clock=aggregator.clock, attempts=1)
+
+    home, told = tmp_path / "home", list[str]()
+    agent_enrolment.enrol(home, aggregator.invite("bench-1", "reader"), connect)
+    known = membership.load(home)
+    assert epoch.load(home) == restoring.epoch(aggregator.context)
+    file = tmp_path / "backup"
+    run(aggregator, "backup", str(file))
+    restored(aggregator, file)
+    for expected in ([epoch.RESTORED], [epoch.RESTORED]):
+        with Api(
+            known.origin,
+            known.federation,
+            identity.load(home),
+            clock=aggregator.clock,
+            attempts=1,
+            service_key=known.service_key,
+            epoch=epoch.load(home),
+            on_epoch=epoch.learner(home, told.append),
+        ) as api:
+            assert published_prior.fetch(home, api).record.version == 0
+        assert told == expected, "once"
+    assert epoch.load(home) == restoring.epoch(aggregator.context)
+
+
+def test_an_epoch_that_changes_with_each_answer_is_believed_once(aggregator: Aggregator) -> None:
+    (party,) = aggregator.enrol(1)
+    asked = []
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        asked.append(1)
+        body = {"type": "urn:fgpr:problem:unauthenticated", "detail": "x", "epoch": f"{len(asked):022d}"}
+        return httpx.Response(401, json=body)
+
+    key = party.client.identity_key
+    with (
+        Api("http://x.invalid", "engines", key, transport=httpx.MockTransport(answer), attempts=1) as api,
+        pytest.raises(Unauthenticated),
+    ):
+        api.get("rounds/current")
+    assert len(asked) == 2
+
+
+def test_a_log_that_lost_entries_is_not_served(aggregator: Aggregator, tmp_path: Path) -> None:
+    aggregator.enrol(2)
+    file = tmp_path / "backup"
+    run(aggregator, "backup", str(file))
+    deadlines = Deadlines(aggregator.context, 0.01)
+    aggregator.enrol(1, first=2)
+    deadlines.start()
+    wait_until(lambda: aggregator.context.keys.remembered() == restoring.newest_note(aggregator.context))
+    deadlines.stop()
+    again(aggregator)
+    # Nor with `restore`, unless the loss is accepted.
+    kept = aggregator.dump()
+    refused = restored(aggregator, file)
+    assert refused.exit_code == 1
+    assert "--lose-entries" in refused.stderr
+    assert aggregator.dump() == kept
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+    # Put back by hand, without a word.
+    put_back(aggregator, file)
+    with pytest.raises(VerificationError, match=r"has 3 leaves, and a checkpoint of 4 is known \(beside the keys\)"):
+        again(aggregator)
+    assert "this is an older backup" in run(aggregator, "serve", "--listen", "127.0.0.1:0").stderr
+    assert restored(aggregator, file, "--lose-entries").exit_code == 0
+    again(aggregator)
+    assert len(aggregator.leaves()) == 3
+
+
+def test_a_checkpoint_that_somebody_kept(aggregator: Aggregator, tmp_path: Path) -> None:
+    aggregator.enrol(2)
+    note = tmp_path / "note"
+    note.write_text(restoring.newest_note(aggregator.context))
+
+    def started(file: Path) -> None:
+        settings: Settings = aggregator.settings.model_copy(update={"known_checkpoint": file})
+        main.create_app(settings, aggregator.context)
+
+    started(note)
+    with aggregator.context.database.write() as connection:
+        connection.execute(update(log_nodes).values(hash=bytes(32)))
+    with pytest.raises(VerificationError, match="are not those of the checkpoint"):
+        started(note)
+    note.write_text("no note")
+    with pytest.raises(VerificationError, match="holds no checkpoint of this aggregator"):
+        started(note)
+    with pytest.raises(OSError, match="missing"):
+        started(tmp_path / "missing")
+
+
+def test_what_is_no_backup(aggregator: Aggregator, tmp_path: Path) -> None:
+    aggregator.enrol(1)
+    before = aggregator.dump()
+    (tmp_path / "rubbish").write_bytes(b"rubbish" * 1000)
+    with sqlite3.connect(tmp_path / "empty") as connection:
+        connection.execute("CREATE TABLE x (y)")
+    for name in ("rubbish", "empty", "missing"):
+        assert restored(aggregator, tmp_path / name).exit_code == 1
+    assert aggregator.dump() == before
+    # A database that was put back by other means: only the epoch is new.
+    old = restoring.epoch(aggregator.context)
+    assert run(aggregator, "restore").exit_code == 0
+    assert restoring.epoch(aggregator.context) != old
