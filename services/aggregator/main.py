@@ -27,7 +27,7 @@ from aggregator.service.context import Context
 from aggregator.service.lookout import Lookout
 from aggregator.service.readiness import ReadinessCheck
 from aggregator.settings import Settings
-from aggregator.storage import migrate
+from aggregator.storage import database_file, migrate
 from aggregator.storage.announcements import Listener
 from aggregator.storage.engine import Database
 from aggregator.token_buckets import TokenBuckets
@@ -52,9 +52,11 @@ def create_context(
 
     Raises:
         CryptographicError: the folder of keys is not safe.
+        LocalProtocolError: the database's file or its password's cannot be used.
     """
+    database_file.check(settings.database)
     return Context(
-        database=Database(settings.database),
+        database=Database(settings.database_url),
         keys=KeyDirectory(settings.keys),
         origin=settings.origin,
         clock=clock,
@@ -92,7 +94,7 @@ def create_app(settings: Settings, context: Context) -> FastAPI:
     async def life(_: FastAPI) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = WORKING_THREADS
         deadlines = Deadlines(context, settings.tick_seconds)
-        listener = Listener(settings.database, context.bell.ring, context.bell.listen)
+        listener = Listener(settings.database_url, context.bell.ring, context.bell.listen)
         deadlines.start()
         listener.start()
         yield
