@@ -15,6 +15,7 @@ from load.requests import Answer, Connection, Request, Writer
 from load.visits import AGAIN, FIRST, requests_of
 
 THINKING_SECONDS = 0.1
+BREATH_SECONDS = 1.0
 RETRY_SECONDS = 0.25
 WARMING = 40
 PATIENCE = 120.0
@@ -169,6 +170,8 @@ class _Life:
             if answer.status != 200 or (state is not None and state[1] != request.seen.encode()):
                 break
             assert time.monotonic() < end, f"{request.endpoint}: nothing changed"
+            # As an agent does that is answered at once although nothing has changed.
+            await _until(asked + BREATH_SECONDS)
             asked, raw = time.monotonic(), self._writer.write(request)
         since = max(asked, changed())
         self._seen.seconds[request.endpoint].append(max(0.0, time.monotonic() - since))

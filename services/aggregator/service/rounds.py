@@ -16,7 +16,7 @@ from fgpr.errors import Conflict, Forbidden, QuotaExceeded, TooLate, UnknownReso
 from fgpr.message import Signed
 from fgpr.rest import Receipt
 from fgpr.secagg import opening
-from fgpr.secagg.messages import Cohort, CohortView, Contribution, Opening, Plan
+from fgpr.secagg.messages import Cohort, Contribution, Opening, Plan
 from fgpr.secagg.roster import Roster
 from fgpr.secagg.stages import Stage
 
@@ -115,8 +115,8 @@ def _takes_contributions(context: Context, now: RoundState) -> bool:
     return now.stage is Stage.CONTRIBUTING and context.clock() < now.contribute_until
 
 
-def cohort(context: Context, caller: Caller, federation: str, number: int) -> CohortView:
-    """The cohort of a round as the calling member gets it: its own box of each contribution.
+def cohort(context: Context, caller: Caller, federation: str, number: int) -> bytes:
+    """The cohort of a round as the calling member gets it, with its own box of each contribution; JSON.
 
     Raises:
         UnknownResource: the round is not closed.
@@ -133,10 +133,7 @@ def cohort(context: Context, caller: Caller, federation: str, number: int) -> Co
             raise UnknownResource(f"round {number} has no cohort: it is in stage {row.stage.value}")
         if row.stage is not Stage.OPENING:
             raise too_late(connection, row, "openings")
-        entries = context.boxed.entries(
-            row.cohort.message, seat, lambda: contributions.read_all(connection, federation, number)
-        )
-    return CohortView(cohort=row.cohort, entries=entries)
+        return context.boxed.view(row.cohort, seat, lambda: contributions.read_all(connection, federation, number))
 
 
 def answer(context: Context, caller: Caller, federation: str, number: int, client: str, body: bytes) -> Taken:
