@@ -6,7 +6,6 @@ which TLS ends can neither make one nor bring an old one back (decision 0016).
 """
 
 import hashlib
-import re
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,14 +17,11 @@ from http_message_signatures.algorithms import ED25519
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from aggregator import plain_requests
 from aggregator.public_url import public_url
 from fgpr import canonical, signatures
-from fgpr.signed_requests import ANSWER_LABEL, ANSWER_TAG, LABEL, covered_by_answer
+from fgpr.signed_requests import ANSWER_LABEL, ANSWER_TAG, covered_by_answer
 
-_ONE_SIGNATURE = re.compile(rf"{LABEL}=(:[A-Za-z0-9+/]{{86}}==:)")
-_PLAIN_URL = re.compile(
-    r"https?://(?P<authority>[a-z0-9.-]+(?::[1-9][0-9]*)?)(?P<path>(?:/[A-Za-z0-9_-]+)+)(?P<query>\?[A-Za-z0-9=&_-]+)?"
-)
 _OF_SIGNED = covered_by_answer(True)[-1]
 _OF_UNSIGNED = covered_by_answer(False)[2:]
 
@@ -110,10 +106,10 @@ def _bound(request: Request) -> list[str] | None:
     """The lines of a signature base that bind an answer to its request; None for a form that the library judges."""
     given = [value for name, value in request.headers.items() if name.lower() == "signature"]
     if given:
-        plain = _ONE_SIGNATURE.fullmatch(given[0]) if len(given) == 1 else None
+        plain = plain_requests.SIGNATURE.fullmatch(given[0]) if len(given) == 1 else None
         return None if plain is None else [f"{_OF_SIGNED}: {plain[1]}"]
-    plain = _PLAIN_URL.fullmatch(request.url)
-    if plain is None or plain["authority"].endswith((":80", ":443")) or request.method not in ("GET", "HEAD"):
+    plain = plain_requests.URL.fullmatch(request.url)
+    if plain is None or plain_requests.default_port(plain["authority"]) or request.method not in ("GET", "HEAD"):
         return None
     values = (request.method, plain["authority"], plain["path"], plain["query"] or "?")
     return [f"{name}: {value}" for name, value in zip(_OF_UNSIGNED, values, strict=True)]

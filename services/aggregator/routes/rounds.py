@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from starlette.concurrency import run_in_threadpool
 
-from aggregator.auth import body_limit
+from aggregator.request_bodies import body_limit
 from aggregator.routes.documents import documented
 from aggregator.routes.wiring import (
     GET,

@@ -11,9 +11,10 @@ from urllib.parse import urlencode
 
 from fastapi import Depends, HTTPException, Path, Query, Request, Response
 
-from aggregator.auth import raw_body, signed, signed_if_at_all
+from aggregator.auth import signed, signed_if_at_all
 from aggregator.known_keys import KnownKeys
 from aggregator.metrics import Metrics
+from aggregator.request_bodies import raw_body
 from aggregator.service import admission
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
