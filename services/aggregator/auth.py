@@ -8,11 +8,11 @@ later, in the transaction of the effect (`aggregator.service`).
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Protocol
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from fastapi import Depends, Request
+from fastapi import Request
 from http_message_signatures import (
     HTTPMessageSignaturesException,
     HTTPMessageVerifier,
@@ -163,7 +163,7 @@ def verify_request(
     )
 
 
-async def signed(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> Caller:
+async def signed(request: Request) -> Caller:
     """The caller of a route, from its signature by an enrolled key.
 
     A signature takes less time than handing the request to a thread and back; only for a key that is not in memory
@@ -174,6 +174,7 @@ async def signed(request: Request, body: Annotated[bytes, Depends(raw_body)]) ->
         TooMany: this key asks too often. Not before its signature holds: another one would use up its allowance.
     """
     aggregator: Authenticating = request.app.state.aggregator
+    body = await raw_body(request)
     try:
         caller = signed_with(request, body, aggregator.known_key)
     except NotInMemory:
@@ -192,7 +193,7 @@ async def signed_if_at_all(request: Request) -> Caller | None:
     """
     if "signature-input" not in request.headers and "signature" not in request.headers:
         return None
-    return await signed(request, await raw_body(request))
+    return await signed(request)
 
 
 def signed_with(request: Request, body: bytes, find_key: Callable[[str], bytes | None]) -> Caller:

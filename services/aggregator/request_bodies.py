@@ -22,12 +22,15 @@ def body_limit(limit: int) -> Dependency:
 
 
 async def raw_body(request: Request) -> bytes:
-    """The bytes of the body, read within the limit of the route and before authentication.
+    """The bytes of the body, read once within the limit of the route and before authentication.
 
     Raises:
         TooLarge: a Content-Length above the limit, refused unread; or more bytes than the limit.
         Unavailable: the client went away.
     """
+    known: bytes | None = getattr(request.state, "raw_body", None)
+    if known is not None:
+        return known
     limit: int = getattr(request.state, "body_limit", BODY_LIMIT)
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):
@@ -40,4 +43,5 @@ async def raw_body(request: Request) -> bytes:
                 raise TooLarge(f"the body is larger than the {limit} bytes that this route takes", limit=limit)
     except ClientDisconnect:
         raise Unavailable("the client went away before the end of its body") from None
+    request.state.raw_body = bytes(body)
     return bytes(body)

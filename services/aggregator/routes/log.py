@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Request, Response
 
+from aggregator.auth import signed_if_at_all
 from aggregator.routes.documents import documented
 from aggregator.routes.wiring import (
     GET,
-    ContextDependency,
     Index,
-    MaybeSignedBy,
     WiringDependency,
     answer,
+    context_of,
     next_page,
 )
 from aggregator.service import audit
@@ -39,9 +39,9 @@ class Door:
         return self._context
 
 
-async def door(context: ContextDependency, caller: MaybeSignedBy) -> Door:
+async def door(request: Request) -> Door:
     """The door for the caller of a request."""
-    return Door(context, caller)
+    return Door(await context_of(request), await signed_if_at_all(request))
 
 
 LogDoor = Annotated[Door, Depends(door)]
