@@ -34,11 +34,10 @@ def show(context: Context, caller: Caller, federation: str) -> Shown:
     with context.database.read() as connection:
         authorise(connection, caller, federation)
         position = rounds.read_position(connection, federation)
-        present = federations.read_state(connection, federation)
-        body = context.shown.get(federation, (position, present), timestamp(context.clock()))
+        body = context.shown.get(federation, position, timestamp(context.clock()))
         if body is None:
-            body = context.shown.add(federation, (position, present), _view(context, connection, federation))
-    return Shown(_token(position, present), body)
+            body = context.shown.add(federation, position, _view(context, connection, federation))
+    return Shown(_token(position), body)
 
 
 def state(context: Context, federation: str) -> str:
@@ -101,9 +100,9 @@ def _view(context: Context, connection: Connection, federation: str) -> RoundVie
 
 
 def _state(connection: Connection, federation: str) -> str:
-    return _token(rounds.read_position(connection, federation), federations.read_state(connection, federation))
+    return _token(rounds.read_position(connection, federation))
 
 
-def _token(position: Position, present: str) -> str:
-    parts = [position.number, position.stage or "none", *position.unsettled, *([] if present == "open" else [present])]
-    return ".".join(map(str, parts))
+def _token(position: Position) -> str:
+    present = [] if position.federation_state == "open" else [position.federation_state]
+    return ".".join(map(str, [position.number, position.stage or "none", *position.unsettled, *present]))

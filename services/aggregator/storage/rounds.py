@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, and_, bindparam, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from aggregator.storage import federations, tables
 from aggregator.storage.announcements import announce
 from aggregator.storage.tables import openings, rounds
 from fgpr.errors import Unavailable, UnknownResource
@@ -59,11 +60,13 @@ class Position:
         unsettled: numbers of `read_unsettled`.
         contribute_until: its first deadline.
         ended_at: when it ended.
+        federation_state: whether rounds open in the federation.
     """
 
     number: int
     stage: str | None
     unsettled: tuple[int, ...]
+    federation_state: str
     contribute_until: datetime | None = None
     ended_at: datetime | None = None
 
@@ -161,10 +164,10 @@ def read_position(connection: Connection, federation: str) -> Position:
     """Where a federation's rounds stand; cheap, since every client asks again and again."""
     rows = connection.execute(_POSITION, {"name": federation}).all()
     if not rows:
-        return Position(0, None, ())
+        return Position(0, None, (), federations.read_state(connection, federation))
     last = rows[0]
     unsettled = [row.number for row in rows if row.unsettled][:MOST_UNSETTLED]
-    return Position(last.number, last.stage, tuple(unsettled[::-1]), last.contribute_until, last.ended_at)
+    return Position(last.number, last.stage, tuple(unsettled[::-1]), last.present, last.contribute_until, last.ended_at)
 
 
 def add_opening(connection: Connection, opening: Signed[Opening]) -> None:
@@ -227,8 +230,14 @@ def _statements_of_rounds() -> tuple[Select[Any], Select[Any]]:
     begun = select(func.coalesce(func.max(rounds.c.number), 0)).where(of_it, settled).scalar_subquery()
     unsettled = and_(rounds.c.stage == Stage.ABORTED.value, rounds.c.number > begun)
     newest = select(func.max(rounds.c.number)).where(of_it).scalar_subquery()
+    present = select(tables.federations.c.state).where(tables.federations.c.name == bindparam("name"))
     position = select(
-        rounds.c.number, rounds.c.stage, rounds.c.contribute_until, rounds.c.ended_at, unsettled.label("unsettled")
+        rounds.c.number,
+        rounds.c.stage,
+        rounds.c.contribute_until,
+        rounds.c.ended_at,
+        unsettled.label("unsettled"),
+        present.scalar_subquery().label("present"),
     ).where(of_it, or_(rounds.c.number == newest, unsettled))
     falling = rounds.c.number.desc()
     return (

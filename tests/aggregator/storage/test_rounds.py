@@ -77,6 +77,8 @@ def test_secret_parts_are_not_shown(aggregator: Aggregator) -> None:
 
 def test_unsettled_rounds_are_the_newest_of_the_present_prior(aggregator: Aggregator) -> None:
     parties = aggregator.enrol(4)
+    with aggregator.context.database.read() as connection:
+        assert rounds.read_position(connection, NAME) == Position(0, None, (), "open")
     aggregator.advance()
     aggregator.pass_contributing()
     aggregator.pass_contributing()
@@ -99,7 +101,6 @@ def test_unsettled_rounds_are_the_newest_of_the_present_prior(aggregator: Aggreg
     aggregator.pass_contributing()
     assert unsettled() == [4]
     with aggregator.context.database.read() as connection:
-        assert rounds.read_position(connection, "another") == Position(0, None, ())
         assert [row.number for row in rounds.read_in_stage(connection, NAME, [Stage.ABORTED])] == [1, 2, 4]
         assert [row.number for row in rounds.read_list(connection, NAME, before=4, limit=2)] == [3, 2]
         assert rounds.count_published(connection, NAME) == 1
