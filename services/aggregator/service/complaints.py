@@ -29,7 +29,7 @@ def complain(context: Context, caller: Caller, federation: str, number: int, cli
     # Large bodies: read before the transaction, in which every other writer waits.
     signed = Signed[Complaint].decode(body)
     with context.database.write() as connection:
-        row, member = enter(connection, caller, federation, number, client)
+        row, member = enter(context, connection, caller, federation, number, client)
         if signed.message.client != member.client:
             raise Forbidden(f"{member.client} cannot complain for {signed.message.client}")
         if row.cohort is None or row.cohort.message.digest() != signed.message.cohort:

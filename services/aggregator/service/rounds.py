@@ -45,7 +45,7 @@ def contribute(context: Context, caller: Caller, federation: str, number: int, c
     digest = hashlib.sha256(body).digest()
     checked = _checked(context, caller, federation, number, client, body)
     with context.database.write() as connection:
-        sender = begin(connection, caller, federation, client)
+        sender = begin(context, connection, caller, federation, client)
         receipt = Receipt(federation=federation, round=number, client=client, body=digest, counted=True)
         known = contributions.read_body_digest(connection, federation, number, client)
         if known is not None:
@@ -149,7 +149,7 @@ def answer(context: Context, caller: Caller, federation: str, number: int, clien
     check_sender(context, caller, federation, client)
     digest, signed = hashlib.sha256(body).digest(), Signed[Opening].decode(body)
     with context.database.write() as connection:
-        row, member = enter(connection, caller, federation, number, client)
+        row, member = enter(context, connection, caller, federation, number, client)
         if signed.message.client != member.client:
             raise Forbidden(f"{member.client} cannot open for {signed.message.client}")
         target = _target(row, signed.message.cohort)
@@ -227,7 +227,7 @@ def check_sender(context: Context, caller: Caller, federation: str, client: str)
 
 
 def enter(
-    connection: Connection, caller: Caller, federation: str, number: int, client: str
+    context: Context, connection: Connection, caller: Caller, federation: str, number: int, client: str
 ) -> tuple[RoundRow, ClientRow]:
     """The round and the client of a request that has an effect: the federation is locked, the nonce spent.
 
@@ -235,11 +235,11 @@ def enter(
         Unauthenticated, Forbidden: the caller may not act for this client.
         UnknownResource: there is no such round.
     """
-    sender = begin(connection, caller, federation, client)
+    sender = begin(context, connection, caller, federation, client)
     return rounds.read(connection, federation, number), sender
 
 
-def begin(connection: Connection, caller: Caller, federation: str, client: str) -> ClientRow:
+def begin(context: Context, connection: Connection, caller: Caller, federation: str, client: str) -> ClientRow:
     """The client of a request that has an effect: the federation is locked, the nonce spent.
 
     Raises:
@@ -248,6 +248,7 @@ def begin(connection: Connection, caller: Caller, federation: str, client: str) 
     federations.lock(connection, federation)
     sender = _sender(connection, caller, federation, client)
     clients.spend_nonce(connection, caller.key_id, caller.nonce, caller.nonce_expires)
+    clients.forget_nonces(connection, context.clock())
     return sender
 
 

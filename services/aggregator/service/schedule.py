@@ -85,8 +85,6 @@ def _step(context: Context, federation: str) -> bool:
         transition = _due(context, connection, federations.read(connection, federation, lock=True))
         if transition is None:
             return False
-        # Nobody waits for it here: the nonces of requests that are too old to be accepted anyway.
-        clients.forget_nonces(connection, context.clock())
         return transition() is not False
 
 
