@@ -7,6 +7,9 @@ from load.measured import Measured
 from load.scenes import Pace, Scene
 
 WALL_SECONDS = {60: 2.0, 500: 15.0}
+"""Of a round to which clients come at once, on PostgreSQL to two replicas: two cores are two processes' worth."""
+
+REPLICAS = {"sqlite": 1, "postgresql": 2}
 CONTRIBUTION_MS = {100: 250.0}
 SLOW_RATIO = 2.0
 """How much longer the contributions of 100 clients may take beside slow sockets."""
@@ -18,7 +21,8 @@ def judge(scene: Scene, measured: Measured) -> list[Line]:
     """What is told of one round. Only the plain ones have targets of time; every one has those of what is kept."""
     name, seen, clients = scene.name, measured.seen, measured.clients
     plain = not scene.slow and scene.kills is None
-    wall = WALL_SECONDS.get(clients) if plain and scene.pace is Pace.BURST else None
+    whole = scene.pace is Pace.BURST and scene.replicas == REPLICAS[scene.database]
+    wall = WALL_SECONDS.get(clients) if plain and whole else None
     p99 = CONTRIBUTION_MS.get(clients) if plain and scene.pace is Pace.STEADY else None
     lines = [
         at_most(f"{name}: acknowledged contributions lost", measured.lost, "", 0),

@@ -22,6 +22,7 @@ from support.postgres import Postgres
 DATABASES = ("sqlite", "postgresql")
 KILLED_CLIENTS = 60
 KILLED_ROUNDS = 3
+KILLED_REPLICAS = 3
 KILLED_ARRIVALS = 20.0
 """Seconds over which the clients of such a round come, so that each round is hit twice or more."""
 
@@ -55,6 +56,7 @@ class Scene:
         clients: of the round.
         pace: how they came.
         slow: sockets that dripped meanwhile.
+        replicas: processes of the aggregator, to which clients go in turn.
         kills: of replicas so far; None where none was to be killed.
     """
 
@@ -62,14 +64,16 @@ class Scene:
     clients: int
     pace: Pace = Pace.STEADY
     slow: int = 0
+    replicas: int = 1
     kills: int | None = None
 
     @property
     def name(self) -> str:
         """As the report calls it."""
         beside = f", {self.slow} slow" if self.slow else ""
-        killed = "" if self.kills is None else f", {self.kills} replicas killed so far"
-        return f"{self.database}, {self.clients} clients {self.pace.value}{beside}{killed}"
+        among = f", {self.replicas} replicas" if self.replicas > 1 else ""
+        killed = "" if self.kills is None else f", {self.kills} killed so far"
+        return f"{self.database}, {self.clients} clients {self.pace.value}{beside}{among}{killed}"
 
 
 def rounds(sizes: Sequence[int], databases: Sequence[str], *, slow: Sequence[int]) -> Iterator[tuple[Scene, Measured]]:
@@ -78,16 +82,16 @@ def rounds(sizes: Sequence[int], databases: Sequence[str], *, slow: Sequence[int
     Args:
         sizes: clients of a round.
         databases: some of `DATABASES`.
-        slow: numbers of slow sockets; with 0, clients come at once and then one by one, else one by one.
+        slow: numbers of slow sockets; beside them clients come one by one. Without them they come at once, too, and on
+            PostgreSQL to one and to two replicas: Python uses one core in each.
     """
     with _server(databases) as server:
         for clients in sizes:
             with site(clients) as made:
-                for database, count, pace in product(databases, slow, Pace):
-                    if count and pace is Pace.BURST:
-                        continue
-                    with _database(database, server) as url:
-                        yield Scene(database, clients, pace, count), _round(made, url, pace, count)
+                for database, count in product(databases, slow):
+                    for pace, many in _paces(database, count):
+                        with _database(database, server) as url:
+                            yield Scene(database, clients, pace, count, many), _round(made, url, pace, count, many)
 
 
 def killed(
@@ -103,7 +107,7 @@ def killed(
         site(clients) as made,
         _database("postgresql", server) as url,
         made.installed(url) as (context, keys),
-        replicas(keys.parent, url, keys, 3) as (origin, running),
+        replicas(keys.parent, url, keys, KILLED_REPLICAS) as (origin, running),
         balanced(keys.parent, int(origin.rpartition(":")[2]), [one.port for one in running]) as ports,
     ):
         for number in range(count):
@@ -119,12 +123,20 @@ def killed(
                 beside=[killing(running, kills, every)],
                 database_pids=_pids(url),
             )
-            yield Scene("postgresql", clients, kills=kills.count), measured
+            yield Scene("postgresql", clients, replicas=KILLED_REPLICAS, kills=kills.count), measured
 
 
-def _round(made: Site, url: str, pace: Pace, slow: int) -> Measured:
-    with made.installed(url) as (context, keys), replicas(keys.parent, url, keys) as (origin, running):
-        ports = [running[0].port]
+def _paces(database: str, slow: int) -> Iterator[tuple[Pace, int]]:
+    if not slow:
+        yield Pace.BURST, 1
+        if database == "postgresql":
+            yield Pace.BURST, 2
+    yield Pace.STEADY, 1
+
+
+def _round(made: Site, url: str, pace: Pace, slow: int, count: int) -> Measured:
+    with made.installed(url) as (context, keys), replicas(keys.parent, url, keys, count) as (origin, running):
+        ports = [one.port for one in running]
         beside = [slow_sockets(ports[0], slow)] if slow else []
         return measure(
             made.crowd,

@@ -26,9 +26,9 @@ def server() -> None:
 @pytest.mark.usefixtures("server")
 def test_everything_acknowledged_is_counted_on_both_databases() -> None:
     played = dict(rounds([CLIENTS], DATABASES, slow=[0, 20]))
-    assert {(scene.database, scene.pace, scene.slow) for scene in played} == {
-        (database, *how) for database in DATABASES for how in ((Pace.BURST, 0), (Pace.STEADY, 0), (Pace.STEADY, 20))
-    }
+    paces = ((Pace.BURST, 0), (Pace.STEADY, 0), (Pace.STEADY, 20))
+    alike = {Scene(database, CLIENTS, *pace) for database in DATABASES for pace in paces}
+    assert set(played) == {*alike, Scene("postgresql", CLIENTS, Pace.BURST, replicas=2)}
     for measured in played.values():
         seen = measured.seen
         assert (measured.lost, measured.published, dict(seen.refused)) == (0, True, {})
@@ -66,6 +66,8 @@ def test_targets_are_those_of_rounds_that_come_at_once_and_of_contributions_one_
     assert missed(at_once, measured_of(60, wall=2.0, slowest=9.0)) == []
     assert missed(at_once, measured_of(60, wall=2.1)) == ["round"]
     assert missed(Scene("sqlite", 500, Pace.BURST), measured_of(500, wall=15.1)) == ["round"]
+    assert missed(Scene("postgresql", 60, Pace.BURST), measured_of(60, wall=2.1)) == []
+    assert missed(Scene("postgresql", 60, Pace.BURST, replicas=2), measured_of(60, wall=2.1)) == ["round"]
     assert missed(one_by_one, measured_of(100, wall=9.0, slowest=0.25)) == []
     assert missed(one_by_one, measured_of(100, slowest=0.26)) == ["contribution, p99"]
     assert missed(Scene("sqlite", 100, slow=500), measured_of(100, slowest=9.0)) == []
