@@ -53,12 +53,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "syscalls" in parts and (reason := missing_tool()):
         parser.error(reason)
     patch = planted.leaves_in_their_own_transaction if options.planted_bug else _nothing
-    first = {act.name for act in acts()[: options.acts]}
+    first = {(act.chapter, act.name) for act in acts()[: options.acts]}
 
     def among(act: Act) -> bool:
         # One client does what the first one does, and the short form leaves it in peace.
         alike = options.quick and any(client in act.name for client in CLIENTS[1:-1])
-        return act.name in first and not alike
+        return (act.chapter, act.name) in first and not alike
 
     console = Console(width=None if sys.stdout.isatty() else 120)
     lines: list[Line] = []
