@@ -44,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="on SQLite: every commit of a change, some others")
     parser.add_argument("--only", choices=("sqlite", "postgresql", "syscalls"), help="one of the three parts")
     parser.add_argument("--acts", type=int, help="faults in the first so many acts only")
+    parser.add_argument("--from-act", type=int, default=1, help="faults from that act on only, from 1")
     parser.add_argument("--jobs", type=int, default=2, help="processes at once")
     parser.add_argument(
         "--planted-bug", action="store_true", help="with audit entries in a transaction of their own: must exit 1"
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "syscalls" in parts and (reason := missing_tool()):
         parser.error(reason)
     patch = planted.leaves_in_their_own_transaction if options.planted_bug else _nothing
-    first = {(act.chapter, act.name) for act in acts()[: options.acts]}
+    first = {(act.chapter, act.name) for act in acts()[options.from_act - 1 : options.acts]}
 
     def among(act: Act) -> bool:
         # One client does what the first one does, and the short form leaves it in peace.
