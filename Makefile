@@ -11,7 +11,7 @@ FLOWER_STAMP := $(FLOWER)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup setup-peers setup-flower demo test fuzz check openapi fmt bench bench-secagg attack kill mutants liars privacy lock clean
+.PHONY: help setup setup-peers setup-flower demo test fuzz check openapi fmt bench bench-secagg attack kill mutants liars privacy lock clean containers-check machine
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -35,12 +35,18 @@ test: setup ## run every test
 fuzz: setup ## send 300 generated requests to each operation of the REST interface in each way (FGPR_FUZZ_EXAMPLES=n)
 	FGPR_FUZZ_EXAMPLES=$${FGPR_FUZZ_EXAMPLES:-300} $(BIN)/pytest -n 2 tests/fuzz $(ARGS)
 
-check: setup ## style, types and import contracts, exactly as CI
+check: setup containers-check ## style, types and import contracts, exactly as CI
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/fgpr-aggregator openapi --origin http://127.0.0.1:8000 | cmp - docs/openapi.json
+
+containers-check: setup ## Dockerfiles and the compose file, without Docker; haproxy.cfg too where haproxy is installed
+	$(BIN)/hadolint docker/*.Dockerfile
+	$(BIN)/docker-compose --env-file docker/example.env --file docker/compose.yaml --profile '*' config --quiet
+	$(BIN)/compose-lint check --quiet --no-env --strict-config --skip-suppressed --fail-on low --config docker/compose-lint.yml docker/compose.yaml
+	if command -v haproxy >/dev/null; then FGPR_PREFIX=/fgpr haproxy -c -q -f docker/haproxy.cfg; fi
 
 openapi: setup ## renew docs/openapi.json after a change of the REST interface
 	$(BIN)/fgpr-aggregator openapi --origin http://127.0.0.1:8000 > docs/openapi.json
@@ -80,6 +86,9 @@ kill: setup ## kill the aggregator at every statement, commit and write of three
 
 mutants: setup ## delete each check of the protocol once: the suite turns red; writes build/reports/mutants.json
 	PYTHONPATH=libs:tests $(BIN)/python -m mutants $(ARGS)
+
+machine: setup ## random lives of a federation on both databases: 10,000 steps each (ARGS="--seed N"); writes build/reports/machine.json
+	PYTHONPATH=tests $(BIN)/python -m machine $(ARGS)
 
 liars: setup ## lying clients among sixty engines, with and without groups (ARGS=--quick); writes build/reports/liars.json
 	PYTHONPATH=tests $(BIN)/python -m liars $(ARGS)
