@@ -11,7 +11,7 @@ FLOWER_STAMP := $(FLOWER)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup setup-peers setup-flower demo test fuzz check containers-check openapi fmt bench bench-secagg attack mutants liars privacy lock clean
+.PHONY: help setup setup-peers setup-flower demo test fuzz check openapi fmt bench bench-secagg attack kill mutants liars privacy lock clean containers-check machine
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -81,8 +81,14 @@ privacy: setup ## what differential privacy costs in accuracy on FD001 (needs FG
 attack: setup ## attack the protocol in memory and over HTTP; writes build/reports/attack.json
 	PYTHONPATH=tests $(BIN)/python -m attacks $(ARGS)
 
+kill: setup ## kill the aggregator at every statement, commit and write of three rounds (ARGS=--quick); writes build/reports/kill.json
+	PYTHONPATH=tests $(BIN)/python -m kills $(ARGS)
+
 mutants: setup ## delete each check of the protocol once: the suite turns red; writes build/reports/mutants.json
 	PYTHONPATH=libs:tests $(BIN)/python -m mutants $(ARGS)
+
+machine: setup ## random lives of a federation on both databases: 10,000 steps each (ARGS="--seed N"); writes build/reports/machine.json
+	PYTHONPATH=tests $(BIN)/python -m machine $(ARGS)
 
 liars: setup ## lying clients among sixty engines, with and without groups (ARGS=--quick); writes build/reports/liars.json
 	PYTHONPATH=tests $(BIN)/python -m liars $(ARGS)

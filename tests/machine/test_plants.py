@@ -1,0 +1,15 @@
+"""The machine finds each defence that is taken out."""
+
+import pytest
+
+from machine import campaign
+from machine.databases import on_sqlite
+from machine.plants import PLANTS, Plant
+from machine.violation import Violation
+
+
+@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.name)
+def test_a_missing_defence_is_found(plant: Plant) -> None:
+    with plant.take_out(), pytest.raises(Violation) as found:
+        campaign.run(on_sqlite, 100, 30, seeded=plant.seed, shrink=False)
+    assert found.value.number in plant.found_as, str(found.value)
