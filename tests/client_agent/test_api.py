@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from fastapi import Depends, FastAPI, Response
 
 from aggregator import auth, problems
+from aggregator.known_keys import KnownKeys
 from aggregator.service.caller import Caller
 from client_agent import api as api_module
 from client_agent.api import Api
@@ -52,6 +53,7 @@ def application(origin: str = ORIGIN) -> FastAPI:
         clock=lambda: NOW,
         epoch="",
         find_key={KEY_ID: signatures.public_bytes(KEY)}.get,
+        known_key=KnownKeys().get,
         admit=id,
     )
     Signed = Annotated[Caller, Depends(auth.signed)]
