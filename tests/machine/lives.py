@@ -13,7 +13,7 @@ from machine.plants import PLANTS
 from machine.violation import Violation
 from support import postgres
 
-BATCH = 100
+BATCH = 50
 """Examples at a time; each batch has the next seed."""
 
 EXAMPLE_STEPS = 30
@@ -64,7 +64,7 @@ def finds(place: int) -> str | None:
     plant = PLANTS[place]
     try:
         with plant.take_out():
-            campaign.run(on_sqlite, BATCH, EXAMPLE_STEPS, seeded=plant.seed, shrink=False)
+            campaign.run(on_sqlite, 2 * BATCH, EXAMPLE_STEPS, seeded=plant.seed, shrink=False)
     except Violation as violation:
         return str(violation) if violation.number in plant.found_as else None
     return None

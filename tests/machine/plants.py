@@ -71,17 +71,20 @@ PLANTS = (
     Plant("a client's second body takes the first one's place", _any_body, frozenset({5, 13})),
     Plant("revoked keys may act", _instead(admission, "_check_current", lambda *_: None), frozenset({8, 13, 5, 9}), 3),
     Plant(
-        "contributions are taken after the deadline",
-        _instead(service, "_takes_contributions", lambda *_: True),
-        frozenset({5, 13}),
-        2,
-    ),
-    Plant(
         "a contribution is acknowledged and not stored",
         _instead(rounds, "add_contribution", lambda *_: None),
         frozenset({13}),
     ),
     Plant("masked vectors outlive their round", _instead(rounds, "erase", lambda *_: None), frozenset({15})),
+    Plant(
+        "contributions are taken after the deadline",
+        _instead(service, "_takes_contributions", lambda *_: True),
+        frozenset({5, 13}),
+        2,
+    ),
     Plant("a revocation has no leaf", _instead(enrolment.audit, "record", _unlogged), frozenset({4, 7, 8, 12}), 5),
     Plant("the first deadline passes unnoticed", _instead(schedule, "_all_in", _never_overdue), frozenset({17}), 5),
 )
+
+SOON_FOUND = 5
+"""So many from the beginning are found within seconds."""

@@ -48,7 +48,7 @@ class Process:
         settings: of every process.
         clock: the present time, aware.
         random_bytes: its generator.
-        shell: that of an earlier process.
+        before: an earlier process, which is gone: this one serves with its routes.
 
     Raises:
         VerificationError: the log does not continue a checkpoint that is known outside the database.
@@ -59,16 +59,16 @@ class Process:
         settings: Settings,
         clock: Callable[[], datetime],
         random_bytes: Callable[[int], bytes],
-        shell: Shell | None = None,
+        before: "Process | None" = None,
     ) -> None:
         context = main.create_context(settings, clock, random_bytes)
-        self.database = MortalDatabase(settings.database)
+        self.database = MortalDatabase(settings.database, None if before is None else before.database)
         self.context: Context = dataclasses.replace(context, database=self.database)
         try:
             # What `create_app` checks, too, before it serves.
             migrate.check_schema(self.database)
             main.check_known(settings, self.context)
-            self.shell = shell or Shell(settings, self.context)
+            self.shell = Shell(settings, self.context) if before is None else before.shell
             known: Wiring = self.shell.app.state.aggregator
             self._wiring = dataclasses.replace(
                 known,

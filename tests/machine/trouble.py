@@ -15,7 +15,7 @@ BACK = 20.0
 """Seconds that a clock may go back: less than the skew that signatures allow for."""
 
 
-MOST_BACKUPS = 3
+MOST_BACKUPS = 2
 """In one example: one takes as long as many steps."""
 
 
