@@ -21,7 +21,7 @@ from machine import seen
 from machine.agent import Agent, Operator
 from machine.faults import CRASHES, Crash, Fault
 from machine.model import Model
-from machine.process import Process
+from machine.process import Process, Shell
 from machine.violation import require
 from machine.wire import Wire
 from support.aggregator import GENEROUS, Clock, settings_of
@@ -67,7 +67,8 @@ class World:
 
         self.observer = Database(url)
         self._turn = 0
-        self.processes = [self._process() for _ in range(REPLICAS)]
+        first = self._process()
+        self.processes = [first, *(self._process(shell=first.shell) for _ in range(1, REPLICAS))]
         self.wire = Wire(self)
         self.operator = Operator(
             ticket, self.wire, self.clock, Ed25519PrivateKey.from_private_bytes(self.random_bytes(32))
@@ -86,8 +87,8 @@ class World:
 
     # processes
 
-    def _process(self, before: Process | None = None) -> Process:
-        return Process(self.settings, self.clock, self.random_bytes, before)
+    def _process(self, before: Process | None = None, shell: Shell | None = None) -> Process:
+        return Process(self.settings, self.clock, self.random_bytes, before, shell)
 
     def next(self) -> Process:
         """The process that serves the next request: each in turn."""
@@ -129,7 +130,7 @@ class World:
         self.operator.api.close()
         for process in self.processes:
             process.close()
-            process.shell.close()
+        self.processes[0].shell.close()
         self.observer.close()
 
     # what is seen
