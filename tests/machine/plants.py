@@ -8,7 +8,7 @@ from unittest import mock
 
 from sqlalchemy import delete
 
-from aggregator.service import admission, audit, enrolment, schedule
+from aggregator.service import admission, audit, schedule
 from aggregator.service import rounds as service
 from aggregator.storage import clients, rounds, tables
 from aggregator.storage.rounds import ContributionRow
@@ -82,7 +82,7 @@ PLANTS = (
         frozenset({5, 13}),
         2,
     ),
-    Plant("a revocation has no leaf", _instead(enrolment.audit, "record", _unlogged), frozenset({4, 7, 8, 12}), 5),
+    Plant("a revocation has no leaf", _instead(audit, "record", _unlogged), frozenset({4, 7, 8, 12}), 5),
     Plant("the first deadline passes unnoticed", _instead(schedule, "_all_in", _never_overdue), frozenset({17}), 5),
 )
 

@@ -64,13 +64,13 @@ class Process:
         shell: Shell | None = None,
     ) -> None:
         context = main.create_context(settings, clock, random_bytes)
-        self.database = MortalDatabase(settings.database, None if before is None else before.database)
+        self.database: MortalDatabase = MortalDatabase(settings.database, None if before is None else before.database)
         self.context: Context = dataclasses.replace(context, database=self.database)
         try:
             # What `create_app` checks, too, before it serves.
             migrate.check_schema(self.database)
             main.check_known(settings, self.context)
-            self.shell = before.shell if before is not None else shell or Shell(settings, self.context)
+            self.shell: Shell = before.shell if before is not None else shell or Shell(settings, self.context)
             known: Wiring = self.shell.app.state.aggregator
             self._wiring = dataclasses.replace(
                 known,
