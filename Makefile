@@ -11,7 +11,7 @@ FLOWER_STAMP := $(FLOWER)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup setup-peers setup-flower demo test fuzz check openapi fmt bench bench-secagg attack mutants machine liars privacy lock clean
+.PHONY: help setup setup-peers setup-flower demo test fuzz check openapi fmt bench bench-secagg attack kill mutants liars privacy lock clean containers-check machine
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -35,12 +35,18 @@ test: setup ## run every test
 fuzz: setup ## send 300 generated requests to each operation of the REST interface in each way (FGPR_FUZZ_EXAMPLES=n)
 	FGPR_FUZZ_EXAMPLES=$${FGPR_FUZZ_EXAMPLES:-300} $(BIN)/pytest -n 2 tests/fuzz $(ARGS)
 
-check: setup ## style, types and import contracts, exactly as CI
+check: setup containers-check ## style, types and import contracts, exactly as CI
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/fgpr-aggregator openapi --origin http://127.0.0.1:8000 | cmp - docs/openapi.json
+
+containers-check: setup ## Dockerfiles and the compose file, without Docker; haproxy.cfg too where haproxy is installed
+	$(BIN)/hadolint docker/*.Dockerfile
+	$(BIN)/docker-compose --env-file docker/example.env --file docker/compose.yaml --profile '*' config --quiet
+	$(BIN)/compose-lint check --quiet --no-env --strict-config --skip-suppressed --fail-on low --config docker/compose-lint.yml docker/compose.yaml
+	if command -v haproxy >/dev/null; then FGPR_PREFIX=/fgpr haproxy -c -q -f docker/haproxy.cfg; fi
 
 openapi: setup ## renew docs/openapi.json after a change of the REST interface
 	$(BIN)/fgpr-aggregator openapi --origin http://127.0.0.1:8000 > docs/openapi.json
@@ -74,6 +80,9 @@ privacy: setup ## what differential privacy costs in accuracy on FD001 (needs FG
 
 attack: setup ## attack the protocol in memory and over HTTP; writes build/reports/attack.json
 	PYTHONPATH=tests $(BIN)/python -m attacks $(ARGS)
+
+kill: setup ## kill the aggregator at every statement, commit and write of three rounds (ARGS=--quick); writes build/reports/kill.json
+	PYTHONPATH=tests $(BIN)/python -m kills $(ARGS)
 
 mutants: setup ## delete each check of the protocol once: the suite turns red; writes build/reports/mutants.json
 	PYTHONPATH=libs:tests $(BIN)/python -m mutants $(ARGS)

@@ -21,6 +21,7 @@ from http_message_signatures import (
     InvalidSignature,
 )
 from http_message_signatures.algorithms import ED25519
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from aggregator.public_url import public_url
@@ -47,6 +48,10 @@ class Headers(Protocol):
         ...
 
     def __contains__(self, name: object, /) -> bool: ...
+
+
+class NotInMemory(Exception):
+    """The database has to be asked for a key."""
 
 
 class Settings(Protocol):
@@ -76,7 +81,11 @@ class Authenticating(Protocol):
         ...
 
     def find_key(self, key_id: str, /) -> bytes | None:
-        """The public key, 32 bytes, of a key id that was ever enrolled."""
+        """The public key, 32 bytes, of a key id that was ever enrolled; may ask the database."""
+        ...
+
+    def known_key(self, key_id: str, /) -> bytes:
+        """The same from memory; raises NotInMemory."""
         ...
 
     def admit(self, key_id: str, /) -> None:
@@ -186,28 +195,36 @@ async def raw_body(request: Request) -> bytes:
     return bytes(body)
 
 
-def signed(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> Caller:
+async def signed(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> Caller:
     """The caller of a route, from its signature by an enrolled key.
+
+    A signature takes less time than handing the request to a thread and back; only for a key that is not in memory
+    the database is asked, in a thread.
 
     Raises:
         Unauthenticated: see `verify_request`.
         TooMany: this key asks too often. Not before its signature holds: another one would use up its allowance.
     """
     aggregator: Authenticating = request.app.state.aggregator
-    caller = signed_with(request, body, aggregator.find_key)
+    try:
+        caller = signed_with(request, body, aggregator.known_key)
+    except NotInMemory:
+        caller = await run_in_threadpool(signed_with, request, body, aggregator.find_key)
     aggregator.admit(caller.key_id)
     return caller
 
 
-def signed_if_at_all(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> Caller | None:
+async def signed_if_at_all(request: Request) -> Caller | None:
     """The caller of a route that may be open to anybody; None where the request carries no signature.
+
+    The body of an unsigned request is not read: one that never ends would hold the connection for nothing.
 
     Raises:
         Unauthenticated: it carries one, and that does not hold.
     """
     if "signature-input" not in request.headers and "signature" not in request.headers:
         return None
-    return signed(request, body)
+    return await signed(request, await raw_body(request))
 
 
 def signed_with(request: Request, body: bytes, find_key: Callable[[str], bytes | None]) -> Caller:

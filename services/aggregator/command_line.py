@@ -20,7 +20,10 @@ from fgpr.errors import FgprError
 Database = Annotated[
     str | None, typer.Option(help="sqlite:///PATH or postgresql://...; default FGPR_DATABASE, else sqlite:///fgpr.db")
 ]
-Keys = Annotated[Path | None, typer.Option(help="Folder of private keys; default FGPR_KEYS, else ./keys")]
+# Not `readable`: typer's own answer would name neither the user nor what to do.
+Keys = Annotated[
+    Path | None, typer.Option(help="Folder of private keys; default FGPR_KEYS, else ./keys", readable=False)
+]
 Origin = Annotated[
     str | None,
     typer.Option(help="Public address, as clients reach it; default FGPR_ORIGIN, else http://127.0.0.1:8000"),

@@ -64,7 +64,7 @@ def examine(context: Context, logs: Sequence[Path], homes: Sequence[Path]) -> li
             continue
         secrets[f"the roster key of {name}"] = key.private_bytes_raw()
         known[name] = signatures.public_bytes(key)
-    handed = kept_files.read(logs, homes, context.service_public(), secrets)
+    handed = kept_files.read(logs, homes, context.service_public(), secrets, context.keys.remembered())
     return checking.check(context.database, context.clock(), context.service_public(), known, handed)
 
 

@@ -20,7 +20,13 @@ from fgpr.secagg.messages import LogPosition
 MEMBERSHIP, CHECKPOINT, LEDGER = "membership.json", "checkpoint.json", "privacy.json"
 
 
-def read(logs: Iterable[Path], homes: Iterable[Path], service_key: bytes, secrets: dict[str, bytes]) -> Handed:
+def read(
+    logs: Iterable[Path],
+    homes: Iterable[Path],
+    service_key: bytes,
+    secrets: dict[str, bytes],
+    remembered: str | None = None,
+) -> Handed:
     """Read all of it.
 
     Args:
@@ -28,12 +34,18 @@ def read(logs: Iterable[Path], homes: Iterable[Path], service_key: bytes, secret
         homes: agents' homes.
         service_key: the aggregator's public key, which signed the checkpoints.
         secrets: private keys that must stand nowhere.
+        remembered: the signed checkpoint that the aggregator keeps beside its keys.
 
     Raises:
         DataError: a file is missing, or not what it should be; names it.
     """
     checkpoints: dict[str, LogPosition] = {}
     leaves: dict[str, tuple[int, Sequence[bytes]]] = {}
+    if remembered is not None:
+        try:
+            checkpoints["the keys' folder"] = _position(remembered, service_key)
+        except FORM_ERRORS as error:
+            raise DataError(f"the checkpoint beside the keys is none of this aggregator: {error}") from error
     for path in logs:
         try:
             raw = path.read_bytes()
@@ -42,8 +54,7 @@ def read(logs: Iterable[Path], homes: Iterable[Path], service_key: bytes, secret
                 leaves[str(path)] = page.start, page.leaves
                 continue
             text = CheckpointView.decode(raw).note if raw.startswith(b"{") else raw.decode("utf-8")
-            found = checkpoint.open_note(text, checkpoint.name_of(service_key), service_key)
-            checkpoints[str(path)] = LogPosition(size=found.size, root=found.root)
+            checkpoints[str(path)] = _position(text, service_key)
         except (OSError, *FORM_ERRORS) as error:
             raise DataError(f"{path} is no checkpoint of this aggregator and no page of its log: {error}") from error
     return Handed(checkpoints, leaves, [read_home(home) for home in homes], secrets)
@@ -88,6 +99,11 @@ def read_home(home: Path) -> Journal:
         contributions=contributions,
         openings=openings,
     )
+
+
+def _position(note: str, service_key: bytes) -> LogPosition:
+    found = checkpoint.open_note(note, checkpoint.name_of(service_key), service_key)
+    return LogPosition(size=found.size, root=found.root)
 
 
 def _parsed(path: Path) -> Any:

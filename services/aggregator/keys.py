@@ -34,7 +34,9 @@ class KeyDirectory:
             folder.mkdir(mode=private_keys.FOLDER_MODE, parents=True, exist_ok=True)
             status = folder.stat()
         except OSError as error:
-            raise CryptographicError(f"cannot use {folder} for keys: {error.strerror}") from error
+            raise CryptographicError(
+                f"cannot use {folder} for keys: {error.strerror}; uid {os.geteuid()} has to write there"
+            ) from error
         private_keys.check_folder(str(folder), status.st_mode, status.st_uid, os.geteuid())
         self._load = cache(self._read)
 
@@ -119,7 +121,9 @@ class KeyDirectory:
             # Another process was first, and its key is whole.
             return
         except OSError as error:
-            raise CryptographicError(f"cannot write {path}: {error.strerror}") from error
+            raise CryptographicError(
+                f"cannot write {path}: {error.strerror}; uid {os.geteuid()} has to write in that folder"
+            ) from error
 
     def _read(self, name: str) -> Ed25519PrivateKey:
         path = self._folder / name
@@ -127,7 +131,8 @@ class KeyDirectory:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
             raise CryptographicError(
-                f"cannot read {path}: {error.strerror}; `fgpr-aggregator migrate` and `federation create` make keys"
+                f"cannot read {path} as uid {os.geteuid()}: {error.strerror}; `fgpr-aggregator migrate` and "
+                "`federation create` make keys"
             ) from error
         try:
             status = os.fstat(descriptor)

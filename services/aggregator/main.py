@@ -22,17 +22,18 @@ from aggregator.metrics import Metrics
 from aggregator.routes import enrolments, federations, health, log, operator, rounds
 from aggregator.routes.methods import methods_of
 from aggregator.routes.wiring import Wiring
-from aggregator.service import restoring, statistics
+from aggregator.service import restoring, round_views, statistics
 from aggregator.service.context import Context
+from aggregator.service.lookout import Lookout
 from aggregator.service.readiness import ReadinessCheck
 from aggregator.settings import Settings
-from aggregator.storage import migrate
+from aggregator.storage import database_file, migrate
 from aggregator.storage.announcements import Listener
 from aggregator.storage.engine import Database
 from aggregator.token_buckets import TokenBuckets
 
 WORKING_THREADS = 40
-"""Threads for requests that do not wait."""
+"""Threads for requests; those that wait for a change hold none."""
 
 
 def now() -> datetime:
@@ -49,9 +50,11 @@ def create_context(
 
     Raises:
         CryptographicError: the folder of keys is not safe.
+        LocalProtocolError: the database's file or its password's cannot be used.
     """
+    database_file.check(settings.database)
     return Context(
-        database=Database(settings.database),
+        database=Database(settings.database_url),
         keys=KeyDirectory(settings.keys),
         origin=settings.origin,
         clock=clock,
@@ -87,10 +90,9 @@ def create_app(settings: Settings, context: Context) -> FastAPI:
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        # Routes are plain functions in threads; those that wait for a change must not keep the others out.
-        anyio.to_thread.current_default_thread_limiter().total_tokens = WORKING_THREADS + settings.waiters
+        anyio.to_thread.current_default_thread_limiter().total_tokens = WORKING_THREADS
         deadlines = Deadlines(context, settings.tick_seconds)
-        listener = Listener(settings.database, context.bell.ring, context.bell.listen)
+        listener = Listener(settings.database_url, context.bell.ring, context.bell.listen)
         deadlines.start()
         listener.start()
         yield
@@ -108,6 +110,7 @@ def create_app(settings: Settings, context: Context) -> FastAPI:
         ReadinessCheck(context),
         TokenBuckets("key", settings.identity_rate, settings.identity_burst, time.monotonic),
         restoring.epoch(context),
+        Lookout(context.bell, partial(round_views.state, context)),
     )
     # The last one that is added is the first that a request meets. Nothing is signed for who is over an allowance.
     app.add_middleware(SignedAnswers, signer=Signer(context.keys.service(), context.clock), origin=settings.origin)

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from pydantic import AfterValidator, Field
 
 from aggregator.intake_settings import IntakeSettings
+from fgpr.errors import LocalProtocolError
 
 
 def _origin(text: str) -> str:
@@ -39,6 +40,7 @@ class Settings(IntakeSettings):
 
     Attributes:
         database: sqlite:///PATH, or postgresql://... for several replicas.
+        database_password_file: file with PostgreSQL's password, where neither URL nor PGPASSWORD shall hold it.
         keys: folder of private keys, 0700; files in it 0600.
         origin: the public address, which tickets carry and request signatures are checked against.
         tick_seconds: how often overdue stages are looked for.
@@ -49,8 +51,34 @@ class Settings(IntakeSettings):
     """
 
     database: Annotated[str, AfterValidator(_database)] = "sqlite:///fgpr.db"
+    database_password_file: Path | None = None
     keys: Path = Path("keys")
     origin: Annotated[str, AfterValidator(_origin)] = "http://127.0.0.1:8000"
     known_checkpoint: Path | None = None
     tick_seconds: Annotated[float, Field(gt=0, le=60)] = 0.25
     waiters: Annotated[int, Field(ge=1, le=10_000)] = 400
+
+    @property
+    def database_url(self) -> str:
+        """The database with its password, where that is in a file; for connecting, never to be shown or kept.
+
+        Raises:
+            LocalProtocolError: the file cannot be read or is empty, or the URL has no place for a password.
+        """
+        file = self.database_password_file
+        if file is None:
+            return self.database
+        parts = urlsplit(self.database)
+        user, at, host = parts.netloc.rpartition("@")
+        if not parts.scheme.startswith("postgresql") or not at or ":" in user:
+            raise LocalProtocolError(
+                "a file with the database's password goes with postgresql://USER@HOST/NAME, without a password in it"
+            )
+        try:
+            password = file.read_text(encoding="utf-8").rstrip("\r\n")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+            raise LocalProtocolError(f"cannot read the database's password from {file}: {reason}") from None
+        if not password:
+            raise LocalProtocolError(f"{file} is empty: the database's password goes there")
+        return urlunsplit(parts._replace(netloc=f"{user}:{quote(password, safe='')}@{host}"))

@@ -11,10 +11,15 @@ from client_agent.events import one_line
 from fgpr.errors import FgprError
 from fgpr.federated.accounting import Budget
 
+# Not `readable`: typer's own answer would name neither the user nor what to do.
 Home = Annotated[
     Path,
     typer.Option(
-        "--home", envvar="FGPR_HOME", help="Folder of this client's keys and journal.", show_default="~/.fgpr"
+        "--home",
+        envvar="FGPR_HOME",
+        help="Folder of this client's keys and journal.",
+        show_default="~/.fgpr",
+        readable=False,
     ),
 ]
 Epsilon = Annotated[

@@ -34,8 +34,7 @@ from fgpr.secagg.roster import Roster
 KEPT_ROUNDS = 32
 """Newest rounds that are kept whatever their theta."""
 
-NUMBERS = "numbers.json"
-COMPLAINT = "complaint.json"
+NUMBERS, COMPLAINT = "numbers.json", "complaint.json"
 
 M = TypeVar("M", bound=Message)
 

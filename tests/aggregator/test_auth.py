@@ -487,6 +487,10 @@ def test_a_path_that_is_none_is_refused(path: str) -> None:
 # Dependencies
 
 
+def nothing_known(_: str) -> bytes:
+    raise auth.NotInMemory
+
+
 def application(**state: Any) -> FastAPI:
     app = FastAPI()
     problems.install(app)
@@ -495,6 +499,7 @@ def application(**state: Any) -> FastAPI:
         epoch="",
         clock=lambda: NOW,
         find_key={KEY_ID: PUBLIC}.get,
+        known_key=nothing_known,
         admit=id,
         **state,
     )

@@ -158,7 +158,7 @@ def test_a_database_that_is_none(empty: Cli) -> None:
         app, ["migrate", "--database", f"sqlite:///{empty.folder}/no/x.db", "--keys", str(empty.folder / "keys")]
     )
     assert result.exit_code == 1
-    assert "does not answer" in result.stderr
+    assert f"there is no folder {empty.folder}/no for the database" in result.stderr
 
 
 @pytest.mark.parametrize("listen", ["8000", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536"])

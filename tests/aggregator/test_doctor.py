@@ -122,6 +122,16 @@ def test_files_of_the_log(site: Site, tmp_path: Path) -> None:
     ]
 
 
+def test_the_checkpoint_beside_the_keys_counts(site: Site) -> None:
+    site.aggregator.context.keys.remember(site.aggregator.anchors().note)
+    site.report()
+    Forged(site.aggregator, []).relog(lambda kept: kept[:-1])
+    (found,) = site.report(status=1)[11]["violations"]  # type: ignore[misc]
+    assert str(found).startswith("the checkpoint in the keys' folder counts ")
+    (site.aggregator.settings.keys / "checkpoint.note").write_text("nothing", encoding="utf-8")
+    assert "beside the keys is none of this aggregator" in site.doctor().stderr
+
+
 @pytest.mark.parametrize("content", [b"", b"{}", b'{"leaves":1}', b"\xff", b"a note\n\n- of nobody AAAA\n"])
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_file_that_is_no_log_is_named(site: Site, tmp_path: Path, content: bytes) -> None:

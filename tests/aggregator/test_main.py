@@ -50,8 +50,7 @@ def test_the_application_keeps_deadlines_while_it_lives(aggregator: Aggregator) 
         answer = client.get("/v1/log/checkpoint")
         assert answer.status_code == 200
         tokens = client.portal.call(lambda: anyio.to_thread.current_default_thread_limiter().total_tokens)  # type: ignore[union-attr]
-        # Requests that wait take threads; there have to be some for the others.
-        assert tokens == aggregator.settings.waiters + main.WORKING_THREADS
+        assert tokens == main.WORKING_THREADS
     aggregator.clock.forward(600)
     assert aggregator.last_round() == 1
 

@@ -2,8 +2,10 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
+from sqlalchemy import make_url
 
 from aggregator.settings import Settings, without_password
+from fgpr.errors import LocalProtocolError
 
 
 @pytest.fixture(autouse=True)
@@ -88,3 +90,42 @@ def test_settings_do_not_change() -> None:
 )
 def test_what_is_shown_of_a_database_holds_no_password(url: str, shown: str) -> None:
     assert without_password(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("url", "kept", "content"),
+    [
+        ("postgresql://fgpr@db:5432/x", "postgresql+psycopg://fgpr:pa%3Ass%40%2F%25w@db:5432/x", "pa:ss@/%w\n"),
+        ("postgresql+psycopg://u%40s@/x?host=%2Frun", "postgresql+psycopg://u%40s:p%20w@/x?host=%2Frun", "p w\r\n"),
+        ("postgresql://fgpr@[::1]/x", "postgresql+psycopg://fgpr:%C3%BC%20@[::1]/x", "ü "),
+    ],
+)
+def test_a_password_from_a_file(tmp_path: Path, url: str, kept: str, content: str) -> None:
+    file = tmp_path / "password"
+    file.write_bytes(content.encode())
+    settings = Settings(database=url, database_password_file=file)
+    assert settings.database_url == kept
+    # The driver's own reading of it, and what is shown.
+    assert make_url(settings.database_url).password == content.rstrip("\r\n")
+    assert content.strip() not in repr(settings)
+    assert without_password(settings.database_url) == settings.database
+
+
+@pytest.mark.parametrize(
+    ("url", "content", "reason"),
+    [
+        ("postgresql://fgpr@db/x", None, "No such file"),
+        ("postgresql://fgpr@db/x", b"\n", "is empty"),
+        ("postgresql://fgpr@db/x", b"\xff", "no UTF-8 text"),
+        ("postgresql://fgpr:other@db/x", b"secret", "without a password in it"),
+        ("postgresql://db/x", b"secret", "USER@HOST"),
+        ("sqlite:///x.db", b"secret", "USER@HOST"),
+    ],
+)
+def test_a_password_that_cannot_be_used(tmp_path: Path, url: str, content: bytes | None, reason: str) -> None:
+    file = tmp_path / "password"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(LocalProtocolError, match=reason) as caught:
+        _ = Settings(database=url, database_password_file=file).database_url
+    assert "secret" not in str(caught.value)

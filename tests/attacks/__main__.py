@@ -57,7 +57,7 @@ def _carry_out(attack: Attack, channel: str) -> str:
 
 def _cell(attack: Attack, channel: str, results: dict[str, str]) -> str:
     if channel not in results:
-        return "not promised"
+        return "not tried" if attack.plays else "not promised"
     if results[channel] == attack.expected[channel]:
         return "[green]refused[/green]"
     return f"[red]{results[channel]}[/red]"

@@ -26,19 +26,24 @@ from support.lying_server import lying_server
 from support.party import Party
 
 LIAR = 2
+THRESHOLD_OF_20 = 13
 OTHER_ROWS = {"cycle": ROWS["cycle"], "T24": ROWS["T24"][::-1].copy()}
 LARGEST = 2**30 - 1
 
 
-def on_round(row: str, by: str, name: str, expected: str, play: Callable[[RoundOfLiars], str]) -> Attack:
-    """Liars among clients or members: the library's functions in memory, a real aggregator over HTTP."""
+def on_round(
+    row: str, by: str, name: str, expected: str, play: Callable[[RoundOfLiars], str], clients: int = 6
+) -> Attack:
+    """Liars among clients or members: the library's functions in memory, a real aggregator of twenty over HTTP."""
 
     def network(folder: Path) -> str:
         with round_over_http(folder) as made:
             return play(made)
 
     expected_everywhere = {"memory": expected, "HTTP": expected}
-    return Attack(row, by, name, expected_everywhere, {"memory": lambda _: play(InMemoryRound()), "HTTP": network})
+    return Attack(
+        row, by, name, expected_everywhere, {"memory": lambda _: play(InMemoryRound(clients)), "HTTP": network}
+    )
 
 
 # Row 10
@@ -156,6 +161,18 @@ def _too_many_wrong_openings(made: RoundOfLiars) -> str:
     return made.open_all({name: _with_sum(7) for name in made.names[: made.mends + 1]})
 
 
+def _together(came: int, liars: int) -> Callable[[RoundOfLiars], str]:
+    """Of the openings that came first, these lie so that honest ones look wrong; more openings may come."""
+
+    def play(made: RoundOfLiars) -> str:
+        made.contribute_all()
+        wrong = came - THRESHOLD_OF_20 + 1
+        added = malice.framing(range(1, came + 1), range(1, wrong + 1), 3 * 2**28)
+        return made.open_all({made.names[seat - 1]: _with_sum(added[seat]) for seat in range(1, liars + 1)})
+
+    return play
+
+
 def bad_boxes(seats: int, plaintext: bytes) -> Callable[[Plan, Client, Contribution], Contribution]:
     def tamper(plan: Plan, sender: Client, made: Contribution) -> Contribution:
         for seat in range(4, 4 + seats):
@@ -229,6 +246,23 @@ ATTACKS: list[Attack] = [
     _aggregator("12", "A1", "a late contribution of a client left out", "TooLate, nothing stored", _left_out),
     on_round("13", "R", "a member's wrong sum", "mended, client-02 disputed", _wrong_opening),
     on_round("13", "R", "more wrong sums than can be mended", "aborted", _too_many_wrong_openings),
+    on_round(
+        "13",
+        "R",
+        "two of the first fifteen lie together, so that a third looks wrong",
+        "mended, client-00 disputed, client-01 disputed",
+        _together(15, 2),
+        clients=20,
+    ),
+    on_round("13", "R", "x of twenty lie together, so that four look wrong", "aborted", _together(20, 4), clients=20),
+    Attack(
+        "13",
+        "R",
+        "spare + 1 members, less those that they make look wrong, lie together",
+        {},
+        {},
+        "not promised: the record tells both numbers; with gamma 0.2 and all of four or more open it takes more than x",
+    ),
     on_round("13", "C1", "a client's wrong share for one member", "mended, client-03 disputed", _bad_share),
     on_round("13", "C1", "more wrong shares than can be mended", "aborted", _bad_shares),
     on_round("13", "C1", "a share outside the field", "published, client-03 silent", _short_share),

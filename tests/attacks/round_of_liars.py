@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fgpr.errors import CohortRefused, SumRefused
+from fgpr.errors import CohortRefused, OpeningsContradict, SumRefused
 from fgpr.message import Signed
 from fgpr.secagg.checked_plan import CheckedPlan
 from fgpr.secagg.contributor import contribute
@@ -35,10 +35,12 @@ class RoundOfLiars(Protocol):
     Attributes:
         names: of all clients, each with a seat.
         mends: wrong openings that can be mended.
+        early: openings that end the round where they agree.
     """
 
     names: tuple[str, ...]
     mends: int
+    early: int
 
     def contribute_all(
         self, tampers: Mapping[str, Tamper] | None = None, codecs: Mapping[str, Any] | None = None
@@ -68,7 +70,8 @@ class InMemoryRound:
     def __init__(self, clients: int = 6, rules: AggregationRules | None = None) -> None:
         self._federation = Federation(clients, rules)
         self.names = self._federation.names
-        self.mends = (clients - self._federation.plan().message.threshold) // 2
+        plan = self._federation.plan().message
+        self.mends, self.early = (clients - plan.threshold) // 2, plan.threshold + plan.spare
 
     def contribute_all(
         self, tampers: Mapping[str, Tamper] | None = None, codecs: Mapping[str, Any] | None = None
@@ -91,18 +94,27 @@ class InMemoryRound:
                 silent.append(name)
                 continue
             federation.take(lies[name](client, answer) if name in lies else answer, cohort.message)
+            if len(federation.now.openings) >= self.early and (outcome := self._finish(silent, last_chance=False)):
+                return outcome
+        return self._finish(silent, last_chance=True) or "waiting"
+
+    def _finish(self, silent: list[str], *, last_chance: bool) -> str | None:
+        """What came of the round; None where the aggregator waits for further openings."""
         try:
-            record = federation.finish()
+            record = self._federation.finish(last_chance=last_chance)
+        except OpeningsContradict:
+            return "aborted" if last_chance else None
         except SumRefused:
             return "aborted"
-        assert federation.now.unmasked is not None
-        return _told(record.vector(), federation.now.unmasked.disputed, silent)
+        unmasked = self._federation.now.unmasked
+        assert unmasked is not None
+        return _told(record.vector(), unmasked.disputed, silent)
 
 
 class HttpRound:
-    """Twenty clients, threshold 13: fifteen openings mend one wrong one; all twenty, which are waited for, three."""
+    """Twenty clients, threshold 13: fifteen openings end it where they agree, else all are waited for: three mended."""
 
-    mends = 3
+    mends, early = 3, 15
 
     def __init__(self, aggregator: Aggregator) -> None:
         self._aggregator = aggregator

@@ -1,12 +1,13 @@
 """Every attack, in the order of the threat model."""
 
-from attacks import liars, lying_cohorts, lying_draws, lying_groups, lying_keys, lying_noise, lying_plans
+from attacks import liars, lying_cohorts, lying_draws, lying_groups, lying_keys, lying_noise, lying_plans, one_theta
 from attacks.attack import Attack
 
 ATTACKS: list[Attack] = sorted(
     [
         *lying_cohorts.ATTACKS,
         *lying_plans.ATTACKS,
+        *one_theta.ATTACKS,
         *lying_draws.ATTACKS,
         *lying_groups.ATTACKS,
         *lying_noise.ATTACKS,

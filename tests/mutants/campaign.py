@@ -36,6 +36,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/fgpr/secagg/test_privacy_checks.py",
         "tests/fgpr/secagg/test_suites.py",
         "tests/fgpr/secagg/test_group_refusals.py",
+        "tests/protocol/test_one_sum_a_version.py",
     ),
     "checked_draws": (
         "tests/fgpr/secagg/test_checked_draws.py",
@@ -50,6 +51,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/fgpr/secagg/test_member_refusals.py",
         "tests/fgpr/secagg/test_member.py",
         "tests/protocol/test_two_cohorts.py",
+        "tests/protocol/test_opened_and_void.py",
         "tests/fgpr/secagg/test_group_refusals.py",
     ),
     "seat_keys": ("tests/fgpr/secagg/test_checked_plan_refusals.py", "tests/fgpr/secagg/test_suites.py"),
@@ -58,7 +60,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "differences": ("tests/fgpr/secagg/test_differences.py",),
     "discrete_gaussian": ("tests/fgpr/secagg/test_discrete_gaussian.py",),
     "log_span": ("tests/fgpr/secagg/test_member_refusals.py", "tests/protocol/test_revocations.py"),
-    "void_proof": ("tests/fgpr/secagg/test_void_proof.py",),
+    "void_proof": ("tests/fgpr/secagg/test_void_proof.py", "tests/protocol/test_opened_and_void.py"),
     "complaint": ("tests/fgpr/secagg/test_complaint.py",),
     "opening": (
         "tests/fgpr/secagg/test_opening.py",

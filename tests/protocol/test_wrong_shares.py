@@ -1,9 +1,9 @@
-"""Liars among members and contributors: mended, disputed, or refused; never a wrong prior without a trace."""
+"""Liars among members and contributors: mended, disputed or refused, as long as there are few enough of them."""
 
 import numpy as np
 import pytest
 
-from fgpr.errors import CohortRefused, SumRefused
+from fgpr.errors import CohortRefused, OpeningsContradict, SumRefused
 from fgpr.message import Signed
 from fgpr.secagg.contributor import FIELD, masked_digest
 from fgpr.secagg.messages import Header
@@ -55,6 +55,77 @@ def test_two_wrong_openings_are_more_than_two_to_spare_can_mend() -> None:
     made.abort(Event.SUM_REFUSED)
     assert made.now.stage is Stage.ABORTED
     assert made.prior.version == 0
+
+
+STEP = 3 * 2**28
+"""What moves the first number of a sum by 3 times a quarter of its range."""
+
+
+def lied(size: int, came: int, liars: int, framed: int) -> Federation:
+    """The first `came` members opened; the first `liars` of them lie together, so that the next `framed` look wrong."""
+    made = closed(size)
+    plan, cohort = made.now.plan.message, made.now.cohort
+    assert cohort is not None
+    seats = range(1, came + 1)
+    added = malice.framing(seats, seats[: liars + framed], -STEP % (2**61 - 1))
+    assert liars + framed == came - plan.threshold + 1
+    for seat, name in enumerate(made.names[:came], start=1):
+        made.open(name)
+        if seat <= liars:
+            key = made.clients[name].identity_key
+            made.take(malice.with_sum(made.now.openings[name], added[seat], key), cohort.message)
+    return made
+
+
+def test_two_of_fifteen_that_lie_together_are_not_believed_before_all_have_opened() -> None:
+    # t = 13 of 20, two to spare: mending one wrong opening would take the third member for the liar.
+    made = lied(20, came=15, liars=2, framed=1)
+    with pytest.raises(OpeningsContradict, match="every further opening is waited for"):
+        made.finish(last_chance=False)
+    for name in made.names[15:]:
+        made.open(name)
+    check_published(made)
+    assert made.now.unmasked is not None
+    assert (made.now.unmasked.disputed, made.now.unmasked.spare) == (made.names[:2], 7)
+
+
+@pytest.mark.parametrize(("size", "came", "liars", "framed"), [(20, 20, 3, 5), (10, 10, 1, 3), (60, 60, 11, 13)])
+def test_as_many_liars_as_can_be_mended_frame_nobody(size: int, came: int, liars: int, framed: int) -> None:
+    made = lied(size, came, liars, framed)
+    check_published(made)
+    assert made.now.unmasked is not None
+    assert made.now.unmasked.disputed == made.names[:liars]
+
+
+@pytest.mark.parametrize(("size", "came", "liars", "framed"), [(20, 20, 4, 4), (10, 10, 2, 2), (60, 60, 12, 12)])
+def test_x_liars_that_lie_together_stop_a_round_that_all_opened_and_no_more(
+    size: int, came: int, liars: int, framed: int
+) -> None:
+    made = lied(size, came, liars, framed)
+    with pytest.raises(OpeningsContradict):
+        made.finish()
+    made.abort(Event.SUM_REFUSED)
+    assert not made.revoked
+
+
+@pytest.mark.parametrize(
+    ("size", "came", "liars", "framed"), [(20, 20, 5, 3), (10, 10, 3, 1), (20, 15, 2, 1), (20, 15, 3, 0)]
+)
+def test_more_liars_than_that_publish_what_they_like_and_nobody_is_convicted(
+    size: int, came: int, liars: int, framed: int
+) -> None:
+    # The limit of the code: spare + 1 less the disputed ones. Where few opened by the deadline it is below x.
+    made = lied(size, came, liars, framed)
+    record = made.finish()
+    # The first average is what they chose: the sum moved by STEP, over `size` weights of 3.
+    lower, upper = made.now.plan.message.codec["lower"][0], made.now.plan.message.codec["upper"][0]
+    shift = STEP / (2**30 - 1) / (3 * size) * (upper - lower)
+    np.testing.assert_allclose(record.theta, [0.5 + shift, -0.5, 1.0], atol=1e-8)
+    assert made.now.unmasked is not None
+    disputed, spare = made.now.unmasked.disputed, made.now.unmasked.spare
+    assert disputed == made.names[liars : liars + framed]
+    assert liars == spare + 1 - len(disputed)
+    assert not made.revoked
 
 
 def test_a_client_s_bad_share_is_mended_and_disputes_the_member_that_got_it() -> None:

@@ -150,7 +150,7 @@ class Aggregator:
     def last_round(self) -> int:
         """The newest round's number; 0 before the first."""
         with self.context.database.read() as connection:
-            return rounds.read_position(connection, self.federation.name)[0]
+            return rounds.read_position(connection, self.federation.name).number
 
     def prior(self) -> PriorRecord:
         """The newest prior."""

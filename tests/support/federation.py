@@ -301,13 +301,13 @@ class Federation:
                 self.revoked.add(liar)
                 self.log.append(entries.Convicted(federation=NAME, client=liar, round=plan.round))
 
-    def finish(self) -> PriorRecord:
+    def finish(self, *, last_chance: bool = True) -> PriorRecord:
         """Unmask the sum and publish the next prior."""
         state, plan = self.now, self.now.plan.message
         assert state.cohort is not None
         masked = {name: made.masked for name, made in state.contributions.items()}
         answers = [signed.message for signed in state.openings.values()]
-        state.unmasked = opening.unmask(plan, state.cohort.message, masked, answers)
+        state.unmasked = opening.unmask(plan, state.cohort.message, masked, answers, last_chance=last_chance)
         record = publication.averaged(
             self.prior, plan, plan.digest(), state.cohort.message, state.unmasked, self._plans_since()[:-1]
         )

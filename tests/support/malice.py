@@ -57,6 +57,29 @@ def with_sum(answer: Signed[Opening], added: int, key: Ed25519PrivateKey) -> Sig
     return Signed[Opening].make(key, changed)
 
 
+def framing(points: Iterable[int], wrong: Iterable[int], step: int) -> dict[int, int]:
+    """What liars add to their sums so that others look wrong: a polynomial that is zero at all honest points but these.
+
+    Args:
+        points: seats whose openings the aggregator has.
+        wrong: the liars' seats and those of the members to be framed, one more than are to spare.
+        step: the polynomial's value at 0, by which the opened sum moves.
+
+    Returns:
+        For each seat in `wrong`, the value of the polynomial there; the liars add theirs.
+    """
+    p, zeros = 2**61 - 1, [point for point in points if point not in set(wrong)]
+
+    def at(x: int) -> int:
+        value = 1
+        for zero in zeros:
+            value = value * (x - zero) % p
+        return value
+
+    scale = step * pow(at(0), -1, p) % p
+    return {point: scale * at(point) % p for point in wrong}
+
+
 def all_bytes(federation: Federation, names: Iterable[str]) -> bytes:
     """Everything that the aggregator holds of these clients' contributions, and its log."""
     stored = federation.now.contributions

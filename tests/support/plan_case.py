@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from fgpr.message import Signed
 from fgpr.secagg.checked_plan import Anchors, CheckedPlan, LogView, NamedPrior, check_plan
 from fgpr.secagg.history import Floors, History, PastRound
-from fgpr.secagg.messages import OpeningKey, Plan, Seat
+from fgpr.secagg.messages import Cohort, OpeningKey, Plan, Seat
 from fgpr.secagg.planning import AggregationRules
 from fgpr.secagg.roster import Roster
 from support.federation import Federation
@@ -59,10 +59,10 @@ class Case:
     def remember(self, **fields: Any) -> None:
         self.history = dataclasses.replace(self.history, **fields)
 
-    def remember_round(self, contributed: bool = True, **fields: Any) -> None:
+    def remember_round(self, contributed: bool = True, opened: Cohort | None = None, **fields: Any) -> None:
         """An earlier round whose plan differed from this one in these fields."""
         before = self.plan.model_copy(update={"round": self.plan.round - 1} | fields)
-        rounds = (*self.history.rounds, PastRound(before, self.roster.message, contributed))
+        rounds = (*self.history.rounds, PastRound(before, self.roster.message, contributed, opened))
         self.remember(rounds=rounds, last_round=before.round)
 
     def with_key(self, seat: int, key: Signed[OpeningKey]) -> tuple[Seat, ...]:

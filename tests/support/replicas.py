@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 from sqlalchemy import insert, select
@@ -60,15 +61,20 @@ class Replicas:
 
 
 @contextmanager
-def two_replicas(folder: Path, url: str, *, keeps_deadlines: bool = True) -> Iterator[Replicas]:
-    """Two replicas on one database, each with its own thread for deadlines and, on PostgreSQL, its listener."""
+def two_replicas(
+    folder: Path, url: str, *, keeps_deadlines: bool = True, prefix: str = "", **changed: Any
+) -> Iterator[Replicas]:
+    """Two replicas on one database, each with its own thread for deadlines and, on PostgreSQL, its listener.
+
+    Args as for `served`.
+    """
     with (
-        served(folder, url=url, keeps_deadlines=keeps_deadlines) as first,
+        served(folder, url=url, keeps_deadlines=keeps_deadlines, prefix=prefix, **changed) as first,
         socket.create_server(("127.0.0.1", 0), backlog=256) as listener,
     ):
         context = first.second_replica()
         app = main.create_app(first.settings, context)
-        ports = [int(first.settings.origin.rpartition(":")[2]), listener.getsockname()[1]]
+        ports = [urlsplit(first.settings.origin).port or 0, listener.getsockname()[1]]
         with listening(app, context, listener, keeps_deadlines=keeps_deadlines):
             yield Replicas(first, context, ports)
 

@@ -126,7 +126,8 @@ class PriorPublished(Message):
     Attributes:
         settings: SHA-256 of the federation's settings as they are stored; only with the initial prior.
         openings: those used, by digest; none for a prior that was not averaged.
-        spare: how many there were above the threshold.
+        spare: how many there were above the threshold. With d disputed, another sum than the true one
+            takes spare + 1 - d wrong openings at least.
         disputed: members whose position in the sum was wrong.
     """
 

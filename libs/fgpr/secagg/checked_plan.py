@@ -2,9 +2,10 @@
 
 1.  the service key signed it, and it is this federation's
 2.  its round number is above the last one seen (gaps are fine): never a second plan for a round
-3.  its prior version is not below the last one seen, prior and theta versions are the prior's own, and no theta is
+3.  its prior version is not below the last one seen, nor its theta version, both are the prior's own, and no theta is
     younger than its prior
-4.  each earlier round of the same prior version to which this client contributed is proven void
+4.  each earlier round of the same prior version to which this client contributed, or of which it opened a cohort that
+    is not empty, is proven void
 5.  the prior is the named one, finite and inside the codec's bounds
 6.  the sums of all invited clients, noise and all, fit the field
 7.  the roster is the named one, signed by the roster key, its version not below the last one seen and never with
@@ -144,9 +145,11 @@ def check_plan(
     _require(
         3, plan.theta_version <= plan.prior_version, f"theta {plan.theta_version} is younger than its prior version"
     )
+    newest = max((past.plan.theta_version for past in history.rounds), default=0)
+    _require(3, plan.theta_version >= newest, f"theta {plan.theta_version} is below theta {newest}, seen before")
     # (4)
     for past in history.rounds:
-        if past.contributed and past.plan.prior_version == plan.prior_version:
+        if past.may_be_open and past.plan.prior_version == plan.prior_version:
             with _failing(4):
                 verify_void(past, plan.void, anchors.service_key)
     # (5)
@@ -184,7 +187,8 @@ def check_plan(
     if carries > floors.carries:
         raise OwnerConsentRequired(
             f"check 14 of a plan: its prior was carried {carries} times in a row and this client allows "
-            f"{floors.carries}; each carry may let one more sum of the same theta be opened. Ask the owner."
+            f"{floors.carries}; each carry lets one more sum of the same theta be opened, and the rule on differences "
+            "compares two only. Ask the owner."
         )
     return CheckedPlan(plan, plan.digest(), members, codec, numbers)
 

@@ -58,6 +58,11 @@ class PastRound:
     contributed: bool = False
     opened: Cohort | None = None
 
+    @property
+    def may_be_open(self) -> bool:
+        """Whether this client helped a sum of it along: by its contribution, or by opening a cohort with clients."""
+        return self.contributed or (self.opened is not None and bool(self.opened.members))
+
 
 class Revocations(Message):
     """Who was revoked since a roster was signed, as far as this client read the audit log as a member.

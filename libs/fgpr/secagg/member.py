@@ -13,8 +13,9 @@
 7.  every box is under its header's Merkle root at the member's seat
 8.  every box opens under this plan, sender and seat
 9.  no other cohort was opened in this round
-10. against each cohort opened for the same theta, each side of the difference of each two of their groups that share
-    a client is empty or has K + 2 clients, with the larger K of the two rounds
+10. against each cohort opened for the same theta, but those of rounds that a plan proved void, each side of the
+    difference of each two of their groups that share a client is empty or has K + 2 clients, with the larger K of the
+    two rounds
 
 Check 8 comes last: where it fails, the boxes are the signed ones and do not open, and the member complains of them
 (`fgpr.secagg.complaint`). The member writes which cohort it opened before it
@@ -41,6 +42,7 @@ from fgpr.secagg.log_span import LogSpan, read
 from fgpr.secagg.messages import Cohort, CohortEntry, CohortView, Opening, OpeningKey
 from fgpr.secagg.planning import committee_of
 from fgpr.secagg.suites import PrivateHalf
+from fgpr.secagg.void_proof import is_proven_void
 
 
 @dataclass(frozen=True, repr=False)
@@ -176,8 +178,10 @@ def check_cohort(
         _require(9, past.opened.digest() == cohort.digest(), f"another cohort of round {plan.round} was opened")
     # (10)
     if counted:
+        seen = [past.plan for past in history.rounds]
         for other_round, other in history.opened_for(plan.theta_version):
-            if other_round.plan.round != plan.round:
+            # A sum that can never be learned is no sum to be compared with.
+            if other_round.plan.round != plan.round and not is_proven_void(other_round, seen, service_key):
                 corrupt = committee_of(other_round.plan, other_round.roster).corrupt_group
                 least = max(checked.committee.corrupt_group, corrupt) + 2
                 for part, opened in product(parts, other_round.plan.parts(other.clients())):

@@ -42,7 +42,8 @@ class Unmasked:
         average: the weighted average of the cohort, or that of its groups, combined; shape [L].
         total_weight: the sum of the weights.
         disputed: members whose opening or a share in it was wrong; no proof of a lying member.
-        spare: openings above the threshold; at 0 a single member could have shifted the result unseen.
+        spare: openings above the threshold. Another sum than the true one takes spare + 1 wrong openings at least, less
+            the disputed ones; at 0 a single member could have shifted it unseen.
         refused: numbers of the counted groups that have no honest average and went into nothing.
         clamped: names of averages that noise carried out of their bounds; only under differential privacy.
     """
@@ -199,11 +200,11 @@ def unmask(
         cohort: the closed cohort.
         masked: the masked vector of every client in it.
         openings: checked openings of it, at least the threshold, one a member.
-        last_chance: no further opening will come: a group whose shares contradict each other beyond mending is one that
-            has no honest average.
+        last_chance: no further opening will come, so that wrong ones are mended with all there are; a group whose
+            shares contradict each other beyond that is one that has no honest average.
 
     Raises:
-        OpeningsContradict: the openings contradict each other beyond mending.
+        OpeningsContradict: the openings contradict each other: beyond mending or, before the last chance, at all.
         SumRefused: the sum cannot be an honest average, or those of half of the counted groups or more cannot.
         LocalProtocolError: fewer openings than the threshold.
     """
@@ -218,7 +219,7 @@ def unmask(
         shares = np.ascontiguousarray(sums[:, number * length : (number + 1) * length])
         try:
             # Apart: wrong positions of one group take nothing from what the others can mend.
-            opened = shamir.interpolate(FIELD, points, shares, plan.threshold)
+            opened = shamir.interpolate(FIELD, points, shares, plan.threshold, mend=last_chance)
         except OpeningsContradict:
             if plan.groups == 1 or not last_chance:
                 raise

@@ -118,13 +118,19 @@ class RosterDraft(Message):
         Raises:
             VerificationError: the client is not in this roster, or revoked in it.
         """
+        entry = self.entry(client)
+        if entry is None:
+            raise VerificationError(f"client {client} is not in roster version {self.version}")
+        if entry.revoked:
+            raise VerificationError(f"client {client} is revoked in roster version {self.version}")
+        return entry.identity_key
+
+    def entry(self, client: str) -> RosterEntry | None:
+        """The line of an admitted client, revoked or not; None where there is none."""
         # They stand in order: a plan of a thousand clients asks 140 times.
         place = bisect_left(self.clients, client, key=lambda entry: entry.client)
-        if place == len(self.clients) or self.clients[place].client != client:
-            raise VerificationError(f"client {client} is not in roster version {self.version}")
-        if self.clients[place].revoked:
-            raise VerificationError(f"client {client} is revoked in roster version {self.version}")
-        return self.clients[place].identity_key
+        found = self.clients[place] if place < len(self.clients) else None
+        return found if found is not None and found.client == client else None
 
 
 class Roster(RosterDraft):

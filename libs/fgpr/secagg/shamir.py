@@ -3,8 +3,10 @@
 Seat j of 1..c gets the value at j of one polynomial a number, of degree threshold - 1, whose constant term is that
 number. Shares of several senders add up to a share of the sum. Any `threshold` correct shares open; fewer are uniform
 whatever was shared. More than `threshold` shares form a Reed-Solomon word of several rows with their errors at the
-same seats: s extra shares show up to s wrong ones and mend floor(s / 2) (Gao, A new algorithm for decoding
-Reed-Solomon codes, 2003).
+same seats (Gao, A new algorithm for decoding Reed-Solomon codes, 2003). Two such words differ at s + 1 shares at least,
+with s = n - threshold extra ones. So up to s wrong shares show, and up to floor(s / 2) are mended, the radius of unique
+decoding. Beyond it nothing is promised: the holders of s + 1 - e wrong shares, together, can make e <= floor(s / 2)
+right ones look wrong and open another value.
 """
 
 import dataclasses
@@ -26,8 +28,10 @@ class Opened:
     Attributes:
         values: [L].
         disputed: points whose shares were wrong and were left out, rising. A wrong share is no proof against its
-            holder: a sender's bad share looks the same.
-        spare: shares beyond the threshold; at 0 a wrong one goes unseen.
+            holder: a sender's bad share looks the same, and so does a right one where more were wrong than can be
+            mended.
+        spare: shares beyond the threshold. The values are right unless at least spare + 1 less the disputed ones of the
+            other shares were wrong, so that at 0 one wrong share goes unseen.
     """
 
     values: Elements = dataclasses.field(repr=False)
@@ -59,7 +63,7 @@ def share(field: Field, values: Elements, threshold: int, seats: int, random_byt
     return field.add(field.values_at(coefficients, np.arange(1, seats + 1, dtype=np.uint64)), values)
 
 
-def interpolate(field: Field, points: Sequence[int], shares: Elements, threshold: int) -> Opened:
+def interpolate(field: Field, points: Sequence[int], shares: Elements, threshold: int, *, mend: bool = True) -> Opened:
     """Open a vector from at least `threshold` of its shares.
 
     Args:
@@ -67,6 +71,7 @@ def interpolate(field: Field, points: Sequence[int], shares: Elements, threshold
         points: the seats of the shares, n distinct numbers in 1..modulus-1.
         shares: [n, L], one row a point.
         threshold: as in `share`.
+        mend: leave wrong shares out; where more of them may come, none is mended before.
 
     Returns:
         The values, with up to floor((n - threshold) / 2) wrong shares found and left out.
@@ -74,7 +79,7 @@ def interpolate(field: Field, points: Sequence[int], shares: Elements, threshold
     Raises:
         LocalProtocolError: fewer distinct points than the threshold, or a point given twice.
         EncodingError: shares of another shape, a point or a share outside the field.
-        OpeningsContradict: the shares contradict each other and cannot be mended; more shares may help.
+        OpeningsContradict: the shares contradict each other and cannot or must not be mended; more shares may help.
     """
     _check_shares(field, points, shares, threshold)
     spare = len(points) - threshold
@@ -85,6 +90,11 @@ def interpolate(field: Field, points: Sequence[int], shares: Elements, threshold
         column = _first_inconsistent(field, at, weights, shares[kept], threshold)
         if column is None:
             break
+        if not mend:
+            raise OpeningsContradict(
+                f"{len(points)} shares at threshold {threshold} contradict each other at number {column}; every "
+                "further opening is waited for before any is left out"
+            )
         word = [int(value) for value in shares[kept, column]]
         wrong = _wrong_positions(field, at, word, threshold)
         if wrong is None or len(points) - len(kept) + len(wrong) > spare // 2:

@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
+from starlette.concurrency import run_in_threadpool
 
 from aggregator.auth import body_limit
 from aggregator.routes.documents import documented
@@ -39,7 +40,7 @@ COMPLAINT_LIMIT = 4 * 2**20
 
 
 @router.api_route("/current", methods=GET, **documented(RoundView))
-def current(
+async def current(
     found: WiringDependency,
     caller: SignedBy,
     federation: Name,
@@ -47,18 +48,14 @@ def current(
     wait: Annotated[int, Query(ge=0, le=LONGEST_WAIT)] = 0,
 ) -> Response:
     """Where the federation stands; with `seen` and `wait`, not before that has changed or the time is over."""
-    context = found.context
-    view = round_views.view(context, caller, federation)
-    if seen == view.state and wait:
+    end = time.monotonic() + wait
+    shown = await run_in_threadpool(round_views.show, found.context, caller, federation)
+    if seen == shown.state and wait:
         with found.place_to_wait() as may_wait:
-            end = time.monotonic() + (wait if may_wait else 0)
-            # Read before the look: a change that comes between the two has rung by then.
-            rings = context.bell.rings
-            while (left := end - time.monotonic()) > 0 and round_views.state(context, federation) == seen:
-                context.bell.wait(rings, left)
-                rings = context.bell.rings
-        view = round_views.view(context, caller, federation)
-    return answer(view, headers={"Retry-After": str(POLL_SECONDS)} if seen == view.state else None)
+            while may_wait and seen == shown.state and (left := end - time.monotonic()) > 0:
+                await found.lookout.changed(federation, seen, left)
+                shown = await run_in_threadpool(round_views.show, found.context, caller, federation)
+    return answer(shown.body, headers={"Retry-After": str(POLL_SECONDS)} if seen == shown.state else None)
 
 
 @router.api_route("", methods=GET, **documented(RoundList))

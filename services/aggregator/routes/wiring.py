@@ -12,10 +12,12 @@ from urllib.parse import urlencode
 from fastapi import Depends, HTTPException, Path, Query, Request, Response
 
 from aggregator.auth import raw_body, signed, signed_if_at_all
+from aggregator.known_keys import KnownKeys
 from aggregator.metrics import Metrics
 from aggregator.service import admission
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
+from aggregator.service.lookout import Lookout
 from aggregator.service.readiness import ReadinessCheck
 from aggregator.settings import Settings
 from aggregator.token_buckets import TokenBuckets
@@ -33,6 +35,8 @@ class Wiring:
     readiness: ReadinessCheck = field(repr=False)
     identities: TokenBuckets = field(repr=False)
     epoch: str
+    lookout: Lookout = field(repr=False)
+    keys: KnownKeys = field(default_factory=KnownKeys, repr=False)
 
     def clock(self) -> datetime:
         """The present time, aware."""
@@ -40,7 +44,18 @@ class Wiring:
 
     def find_key(self, key_id: str, /) -> bytes | None:
         """The public key of that id, of whoever enrolled at any time."""
-        return admission.find_key(self.context, key_id)
+        key = admission.find_key(self.context, key_id)
+        if key is not None:
+            self.keys.add(key_id, key)
+        return key
+
+    def known_key(self, key_id: str, /) -> bytes:
+        """The same where it was looked up before.
+
+        Raises:
+            NotInMemory: it was not.
+        """
+        return self.keys.get(key_id)
 
     def admit(self, key_id: str, /) -> None:
         """Take from the allowance of a key whose signature held.
@@ -52,7 +67,7 @@ class Wiring:
 
     @contextmanager
     def place_to_wait(self) -> Iterator[bool]:
-        """Whether one more request may wait; each waiting request holds a thread."""
+        """Whether one more request may wait; each waiting request holds a connection."""
         taken = self.waiting.acquire(blocking=False)
         try:
             yield taken
@@ -61,18 +76,21 @@ class Wiring:
                 self.waiting.release()
 
 
-def wiring(request: Request) -> Wiring:
+# The dependencies are coroutines: FastAPI would hand each plain function to a thread of its own.
+
+
+async def wiring(request: Request) -> Wiring:
     """The application of a request."""
     found: Wiring = request.app.state.aggregator
     return found
 
 
-def context_of(found: Annotated[Wiring, Depends(wiring)]) -> Context:
+async def context_of(found: Annotated[Wiring, Depends(wiring)]) -> Context:
     """The context of a request."""
     return found.context
 
 
-def json_body(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> bytes:
+async def json_body(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> bytes:
     """The raw body of a request that says it is JSON.
 
     Raises:
@@ -102,11 +120,11 @@ FOR_EVER = "max-age=31536000, immutable"
 
 
 def answer(
-    message: Message, status: int = 200, cache: str = "no-store", headers: Mapping[str, str] | None = None
+    message: Message | bytes, status: int = 200, cache: str = "no-store", headers: Mapping[str, str] | None = None
 ) -> Response:
-    """A message as the body of an answer."""
+    """A message, or what it was written down as, as the body of an answer."""
     return Response(
-        message.model_dump_json(),
+        message if isinstance(message, bytes) else message.model_dump_json(),
         status_code=status,
         media_type="application/json",
         headers={"Cache-Control": cache, **(headers or {})},

@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from aggregator.service.bell import Bell
 from aggregator.service.boxed_cohorts import BoxedCohorts
+from aggregator.service.shown_views import ShownViews
 from aggregator.storage.engine import Database
 from fgpr import signatures
 
@@ -53,6 +54,7 @@ class Context:
         random_bytes: the system's generator of secret bytes.
         bell: rung after each commit that changes a round.
         boxed: closed cohorts, unpacked.
+        shown: views of rounds, written down.
     """
 
     database: Database
@@ -62,6 +64,7 @@ class Context:
     random_bytes: Callable[[int], bytes]
     bell: Bell = field(default_factory=Bell)
     boxed: BoxedCohorts = field(default_factory=BoxedCohorts)
+    shown: ShownViews = field(default_factory=ShownViews)
 
     def service_public(self) -> bytes:
         """The public half of the service key, 32 bytes."""

@@ -54,7 +54,7 @@ def publish(context: Context, connection: Connection, row: RoundRow, *, last_cha
         last_chance: no further opening will come.
 
     Returns:
-        Whether the round moved; not where openings contradict each other that further ones may mend.
+        Whether the round moved; not where openings contradict each other and further ones may come.
     """
     plan, cohort = row.plan.message, row.cohort
     if cohort is None:

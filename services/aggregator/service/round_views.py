@@ -3,9 +3,10 @@
 from aggregator.service.admission import authorise
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
+from aggregator.service.shown_views import Shown
 from aggregator.storage import federations, rounds
 from aggregator.storage.engine import Connection
-from aggregator.storage.rounds import RoundRow
+from aggregator.storage.rounds import Position, RoundRow
 from fgpr.message import timestamp
 from fgpr.rest import AbortedRound, RoundList, RoundSummary, RoundView
 
@@ -22,6 +23,22 @@ def view(context: Context, caller: Caller, federation: str) -> RoundView:
     with context.database.read() as connection:
         authorise(connection, caller, federation)
         return _view(context, connection, federation)
+
+
+def show(context: Context, caller: Caller, federation: str) -> Shown:
+    """The same as it is sent.
+
+    Raises:
+        Unauthenticated, Forbidden: the caller may not know.
+    """
+    with context.database.read() as connection:
+        authorise(connection, caller, federation)
+        position = rounds.read_position(connection, federation)
+        present = federations.read_state(connection, federation)
+        body = context.shown.get(federation, (position, present), timestamp(context.clock()))
+        if body is None:
+            body = context.shown.add(federation, (position, present), _view(context, connection, federation))
+    return Shown(_token(position, present), body)
 
 
 def state(context: Context, federation: str) -> str:
@@ -84,6 +101,9 @@ def _view(context: Context, connection: Connection, federation: str) -> RoundVie
 
 
 def _state(connection: Connection, federation: str) -> str:
-    number, stage, unsettled = rounds.read_position(connection, federation)
-    present = federations.read_state(connection, federation)
-    return ".".join(map(str, [number, stage or "none", *unsettled, *([] if present == "open" else [present])]))
+    return _token(rounds.read_position(connection, federation), federations.read_state(connection, federation))
+
+
+def _token(position: Position, present: str) -> str:
+    parts = [position.number, position.stage or "none", *position.unsettled, *([] if present == "open" else [present])]
+    return ".".join(map(str, parts))

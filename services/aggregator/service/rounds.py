@@ -70,7 +70,8 @@ def _checked(
         body_digest=hashlib.sha256(body).digest(),
         header=contribution.header,
         masked=contribution.masked,
-        boxes=canonical.encode([canonical.to_text(box) for box in contribution.boxes]),
+        # As `canonical.encode` writes a list of base64, which has nothing to escape.
+        boxes=b'["' + '","'.join(map(canonical.to_text, contribution.boxes)).encode("ascii") + b'"]',
     )
 
 
@@ -161,8 +162,8 @@ def check_key(connection: Connection, row: RoundRow, sender: ClientRow) -> None:
     Raises:
         Conflict: it was replaced since; what the old key signs is not taken any more.
     """
-    named = {entry.client: entry.identity_key for entry in roster_of(connection, row).clients}
-    if named.get(sender.client, sender.identity_key) != sender.identity_key:
+    entry = roster_of(connection, row).entry(sender.client)
+    if entry is not None and entry.identity_key != sender.identity_key:
         raise Conflict(
             f"{sender.client} replaced the key that the roster of round {row.number} names: it takes part again "
             "from the first round whose roster names the new one"

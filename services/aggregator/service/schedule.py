@@ -14,7 +14,7 @@ from aggregator.service.context import Context
 from aggregator.service.federations import keeps_roster
 from aggregator.service.rosters import current_roster, serving, unheard
 from aggregator.service.rounds import roster_of
-from aggregator.storage import clients, complaints, federations, rounds
+from aggregator.storage import clients, complaints, federations, retired_keys, rounds
 from aggregator.storage.engine import Connection
 from aggregator.storage.federations import FederationRow
 from aggregator.storage.rounds import RoundRow
@@ -111,7 +111,14 @@ def _due(context: Context, connection: Connection, row: FederationRow) -> Callab
 def _all_in(connection: Connection, row: RoundRow, now: datetime) -> bool:
     if now >= row.contribute_until:
         return True
-    expected = set(row.plan.message.invited) - unheard(connection, roster_of(connection, row))
+    invited = row.plan.message.invited
+    # This is asked after each contribution and true after the last one: names are compared where the numbers allow it.
+    most_unheard = clients.count_revoked(connection, row.federation) + retired_keys.count_all(
+        connection, row.federation
+    )
+    if rounds.count_contributions(connection, row.federation, row.number) < len(invited) - most_unheard:
+        return False
+    expected = set(invited) - unheard(connection, roster_of(connection, row))
     return expected <= rounds.contributors(connection, row.federation, row.number)
 
 
@@ -124,14 +131,16 @@ def _able(connection: Connection, row: RoundRow) -> int:
 
 
 def _enough(connection: Connection, row: RoundRow) -> bool:
-    plan, able = row.plan.message, _able(connection, row)
-    wanted = max(plan.threshold, min(plan.threshold + plan.spare, able))
-    return rounds.count_openings(connection, row.federation, row.number) >= wanted
+    plan, openings = row.plan.message, rounds.count_openings(connection, row.federation, row.number)
+    # Who is able is asked last: the answer compares every client with the roster.
+    return openings >= plan.threshold and (
+        openings >= plan.threshold + plan.spare or openings >= max(plan.threshold, _able(connection, row))
+    )
 
 
 def _hopeless(connection: Connection, row: RoundRow) -> bool:
     """Whether too few are left that could open, and it is known whose fault that is: waiting serves nobody."""
-    return _able(connection, row) < row.plan.message.threshold and bool(convicted(connection, row))
+    return bool(convicted(connection, row)) and _able(connection, row) < row.plan.message.threshold
 
 
 def _end_of_opening(

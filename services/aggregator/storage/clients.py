@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from aggregator.storage.announcements import announce
@@ -92,7 +92,8 @@ def read_client(connection: Connection, federation: str, client: str) -> ClientR
 
 def read_key_holder(connection: Connection, key_id: str) -> ClientRow | None:
     """The party that holds the key of that id."""
-    return _client(connection, clients.c.key_id == key_id)
+    row = connection.execute(_KEY_HOLDER, {"key": key_id}).one_or_none()
+    return None if row is None else ClientRow(*row)
 
 
 def replace_key(connection: Connection, row: ClientRow, key: bytes, key_id: str, declared: bytes | None) -> bool:
@@ -133,8 +134,12 @@ def read_admitted(connection: Connection, federation: str) -> list[ClientRow]:
 
 def read_revoked(connection: Connection, federation: str) -> set[str]:
     """Ids of the parties that are revoked."""
-    query = select(clients.c.client).where(clients.c.federation == federation, clients.c.revoked_at.is_not(None))
-    return set(connection.execute(query).scalars())
+    return set(connection.execute(_REVOKED, {"name": federation}).scalars())
+
+
+def count_revoked(connection: Connection, federation: str) -> int:
+    """How many parties are revoked."""
+    return connection.execute(_COUNT_REVOKED, {"name": federation}).scalar_one()
 
 
 def revoke(connection: Connection, federation: str, client: str, now: datetime) -> bool:
@@ -156,16 +161,8 @@ def add_opening_key(connection: Connection, key: Signed[OpeningKey]) -> None:
         Conflict: the same key was used before. Standing in two seats it would make every client refuse the plan.
     """
     message = key.message
-    known = (
-        select(func.count())
-        .select_from(opening_keys)
-        .where(
-            opening_keys.c.federation == message.federation,
-            opening_keys.c.client == message.client,
-            opening_keys.c.serial == message.serial,
-        )
-    )
-    if connection.execute(known).scalar_one() == 0:
+    named = {"name": message.federation, "client_id": message.client, "number": message.serial}
+    if connection.execute(_KNOWN_SERIAL, named).scalar_one() == 0:
         values = {
             "federation": message.federation,
             "client": message.client,
@@ -174,7 +171,7 @@ def add_opening_key(connection: Connection, key: Signed[OpeningKey]) -> None:
             "document": key.encode(),
         }
         try:
-            connection.execute(insert(opening_keys).values(values))
+            connection.execute(_ADD_OPENING_KEY, values)
         except IntegrityError as error:
             raise Conflict(f"{message.client}'s opening key was used before: make a fresh one") from error
 
@@ -219,14 +216,14 @@ def spend_nonce(connection: Connection, key_id: str, nonce: str, expires_at: dat
             limit=MOST_NONCES,
         )
     try:
-        connection.execute(insert(nonces).values(key_id=key_id, nonce=nonce, expires_at=expires_at))
+        connection.execute(_SPEND, {"key_id": key_id, "nonce": nonce, "expires_at": expires_at})
     except IntegrityError as error:
         raise Unauthenticated("this signed request was used before; sign it again with a fresh nonce") from error
 
 
 def forget_nonces(connection: Connection, before: datetime) -> None:
     """Remove nonces whose requests are too old to be accepted anyway."""
-    connection.execute(delete(nonces).where(nonces.c.expires_at < before))
+    connection.execute(_FORGET, {"before": before})
 
 
 _COLUMNS = (
@@ -237,6 +234,19 @@ _COLUMNS = (
     clients.c.revoked_at,
     clients.c.receipt,
     clients.c.declared,
+)
+
+# Written down once, as in storage.rounds.
+_KEY_HOLDER = select(*_COLUMNS).where(clients.c.key_id == bindparam("key"))
+_REVOKED = select(clients.c.client).where(clients.c.federation == bindparam("name"), clients.c.revoked_at.is_not(None))
+_COUNT_REVOKED = _REVOKED.with_only_columns(func.count())
+_SPEND = insert(nonces)
+_FORGET = delete(nonces).where(nonces.c.expires_at < bindparam("before"))
+_ADD_OPENING_KEY = insert(opening_keys)
+_KNOWN_SERIAL = select(func.count()).where(
+    opening_keys.c.federation == bindparam("name"),
+    opening_keys.c.client == bindparam("client_id"),
+    opening_keys.c.serial == bindparam("number"),
 )
 
 

@@ -1,6 +1,6 @@
 """Rows of complaints."""
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from aggregator.storage.tables import complaints
@@ -26,14 +26,21 @@ def add(connection: Connection, complaint: Signed[Complaint]) -> None:
 
 def read(connection: Connection, federation: str, number: int) -> dict[str, Signed[Complaint]]:
     """The complaints of a round, by member."""
-    query = select(complaints.c.client, complaints.c.document).where(
-        complaints.c.federation == federation, complaints.c.round == number
-    )
-    rows = connection.execute(query.order_by(complaints.c.client))
+    rows = connection.execute(_READ, {"name": federation, "number": number})
     return {row.client: Signed[Complaint].decode(row.document) for row in rows}
 
 
 def members(connection: Connection, federation: str, number: int) -> set[str]:
     """Ids of the members that complained in a round."""
-    query = select(complaints.c.client).where(complaints.c.federation == federation, complaints.c.round == number)
-    return set(connection.execute(query).scalars())
+    return set(connection.execute(_MEMBERS, {"name": federation, "number": number}).scalars())
+
+
+# Written down once, as in storage.rounds.
+_READ = (
+    select(complaints.c.client, complaints.c.document)
+    .where(complaints.c.federation == bindparam("name"), complaints.c.round == bindparam("number"))
+    .order_by(complaints.c.client)
+)
+_MEMBERS = select(complaints.c.client).where(
+    complaints.c.federation == bindparam("name"), complaints.c.round == bindparam("number")
+)

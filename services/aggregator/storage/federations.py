@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from aggregator.storage.announcements import announce
@@ -19,6 +19,19 @@ from fgpr.secagg.roster import Roster
 # Every contribution and opening is checked against its roster. Documents never change.
 _roster = lru_cache(maxsize=64)(Signed[Roster].decode)
 _settings = lru_cache(maxsize=64)(Federation.decode)
+_prior = lru_cache(maxsize=64)(Signed[PriorRecord].decode)
+
+# Written down once, as in storage.rounds.
+_FEDERATION = select(federations).where(federations.c.name == bindparam("federation"))
+_LOCKED = _FEDERATION.with_for_update()
+_ALL_SETTINGS = select(federations.c.settings)
+_STATE = select(federations.c.state).where(federations.c.name == bindparam("federation"))
+_ROSTERS = select(rosters.c.document).where(rosters.c.federation == bindparam("federation"))
+_ROSTER = _ROSTERS.where(rosters.c.version == bindparam("number"))
+_NEWEST_ROSTER = _ROSTERS.order_by(rosters.c.version.desc()).limit(1)
+_PRIORS = select(priors.c.document, priors.c.leaf).where(priors.c.federation == bindparam("federation"))
+_PRIOR = _PRIORS.where(priors.c.version == bindparam("number"))
+_NEWEST_PRIOR = _PRIORS.order_by(priors.c.version.desc()).limit(1)
 
 
 @dataclass(frozen=True)
@@ -70,8 +83,7 @@ def read(connection: Connection, name: str, *, lock: bool = False) -> Federation
     Raises:
         UnknownResource: there is none of that name.
     """
-    query = select(federations).where(federations.c.name == name)
-    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+    row = connection.execute(_LOCKED if lock else _FEDERATION, {"federation": name}).one_or_none()
     if row is None:
         raise UnknownResource(f"there is no federation {name!r} here")
     return FederationRow(
@@ -86,14 +98,12 @@ def names(connection: Connection) -> list[str]:
 
 def log_is_public(connection: Connection) -> bool:
     """Whether every federation lets anybody read the log that they share."""
-    return all(
-        _settings(settings).public_log for settings in connection.execute(select(federations.c.settings)).scalars()
-    )
+    return all(_settings(settings).public_log for settings in connection.execute(_ALL_SETTINGS).scalars())
 
 
 def read_state(connection: Connection, name: str) -> State:
     """Whether rounds open in a federation that is there."""
-    state: State = connection.execute(select(federations.c.state).where(federations.c.name == name)).scalar_one()
+    state: State = connection.execute(_STATE, {"federation": name}).scalar_one()
     return state
 
 
@@ -122,13 +132,12 @@ def add_roster(connection: Connection, roster: Signed[Roster]) -> None:
 
 def read_roster(connection: Connection, name: str, version: int | None = None) -> Signed[Roster] | None:
     """A roster version, by default the newest; None where there is none."""
-    query = select(rosters.c.document).where(rosters.c.federation == name)
-    query = (
-        query.order_by(rosters.c.version.desc()).limit(1)
+    found = (
+        connection.execute(_NEWEST_ROSTER, {"federation": name})
         if version is None
-        else query.where(rosters.c.version == version)
+        else connection.execute(_ROSTER, {"federation": name, "number": version})
     )
-    document = connection.execute(query).scalar_one_or_none()
+    document = found.scalar_one_or_none()
     return None if document is None else _roster(document)
 
 
@@ -157,16 +166,15 @@ def read_prior(connection: Connection, name: str, version: int | None = None) ->
     Raises:
         UnknownResource: there is none of that version.
     """
-    query = select(priors.c.document, priors.c.leaf).where(priors.c.federation == name)
-    query = (
-        query.order_by(priors.c.version.desc()).limit(1)
+    found = (
+        connection.execute(_NEWEST_PRIOR, {"federation": name})
         if version is None
-        else query.where(priors.c.version == version)
+        else connection.execute(_PRIOR, {"federation": name, "number": version})
     )
-    row = connection.execute(query).one_or_none()
+    row = found.one_or_none()
     if row is None:
         raise UnknownResource(f"federation {name} has no prior {'yet' if version is None else version}")
-    return Signed[PriorRecord].decode(row.document), row.leaf
+    return _prior(row.document), row.leaf
 
 
 def read_priors(connection: Connection, name: str) -> list[tuple[Signed[PriorRecord], int]]:

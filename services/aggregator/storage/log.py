@@ -2,13 +2,23 @@
 
 from collections.abc import Callable, Sequence
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from aggregator.storage.tables import log_head, log_leaves, log_nodes
 from fgpr import merkle
 from fgpr.errors import Unavailable, UnknownResource
 
 HEAD = 1
+
+# Written down once, as in storage.rounds.
+_HEAD = select(log_head.c.size, log_head.c.frontier, log_head.c.note).where(log_head.c.id == HEAD)
+_LOCKED_HEAD = _HEAD.with_for_update()
+_LEAVES = (
+    select(log_leaves.c.leaf)
+    .where(log_leaves.c.index >= bindparam("first"), log_leaves.c.index < bindparam("end"))
+    .order_by(log_leaves.c.index)
+)
+_NODE = select(log_nodes.c.hash).where(log_nodes.c.level == bindparam("row"), log_nodes.c.index == bindparam("place"))
 
 
 def start(connection: Connection, note: str) -> None:
@@ -22,8 +32,7 @@ def read_head(connection: Connection, *, lock: bool = False) -> tuple[merkle.Fro
     Raises:
         UnknownResource: the log was never started.
     """
-    query = select(log_head.c.size, log_head.c.frontier, log_head.c.note).where(log_head.c.id == HEAD)
-    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+    row = connection.execute(_LOCKED_HEAD if lock else _HEAD).one_or_none()
     if row is None:
         raise UnknownResource("there is no audit log yet: run `fgpr-aggregator migrate`")
     size = merkle.HASH_BYTES
@@ -64,20 +73,14 @@ def append(connection: Connection, leaves: Sequence[bytes], sign: Callable[[int,
 
 def read_leaves(connection: Connection, start: int, end: int) -> list[bytes]:
     """Leaves `start` up to, not including, `end`."""
-    query = (
-        select(log_leaves.c.leaf)
-        .where(log_leaves.c.index >= start, log_leaves.c.index < end)
-        .order_by(log_leaves.c.index)
-    )
-    return list(connection.execute(query).scalars())
+    return list(connection.execute(_LEAVES, {"first": start, "end": end}).scalars())
 
 
 def node_reader(connection: Connection) -> merkle.Node:
     """The complete nodes of the log, as proofs ask for them."""
 
     def node(level: int, index: int) -> bytes:
-        query = select(log_nodes.c.hash).where(log_nodes.c.level == level, log_nodes.c.index == index)
-        found: bytes | None = connection.execute(query).scalar_one_or_none()
+        found: bytes | None = connection.execute(_NODE, {"row": level, "place": index}).scalar_one_or_none()
         if found is None:
             raise UnknownResource(f"the audit log has no complete node {index} of level {level}")
         return found

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, bindparam, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from aggregator.storage.tables import retired_keys
@@ -45,7 +45,7 @@ def add(connection: Connection, key: RetiredKey) -> None:
 
 def read(connection: Connection, key_id: str) -> RetiredKey | None:
     """The replaced key of that id."""
-    row = connection.execute(select(retired_keys).where(retired_keys.c.key_id == key_id)).one_or_none()
+    row = connection.execute(_READ, {"key": key_id}).one_or_none()
     return None if row is None else RetiredKey(*row)
 
 
@@ -58,7 +58,17 @@ def count(connection: Connection, federation: str | None, holder: str, since: da
     return connection.execute(query).scalar_one()
 
 
+def count_all(connection: Connection, federation: str) -> int:
+    """Keys that were replaced in a federation."""
+    return connection.execute(_COUNT_ALL, {"name": federation}).scalar_one()
+
+
 def of_clients(connection: Connection, federation: str) -> set[tuple[str, bytes]]:
     """Client and key of every replaced key in a federation."""
     query = select(retired_keys.c.holder, retired_keys.c.identity_key).where(retired_keys.c.federation == federation)
     return {(row.holder, row.identity_key) for row in connection.execute(query)}
+
+
+# Written down once, as in storage.rounds.
+_READ = select(retired_keys).where(retired_keys.c.key_id == bindparam("key"))
+_COUNT_ALL = select(func.count()).select_from(retired_keys).where(retired_keys.c.federation == bindparam("name"))

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, func, insert, select, update
+from sqlalchemy import Connection, Row, Select, and_, bindparam, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from aggregator.storage.announcements import announce
@@ -39,6 +39,25 @@ class RoundRow:
     open_until: datetime
     ended_at: datetime | None
     reason: str | None
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where the rounds of a federation stand.
+
+    Attributes:
+        number: of the newest round, 0 before the first.
+        stage: its stage, None before the first.
+        unsettled: numbers of `read_unsettled`.
+        contribute_until: its first deadline.
+        ended_at: when it ended.
+    """
+
+    number: int
+    stage: str | None
+    unsettled: tuple[int, ...]
+    contribute_until: datetime | None = None
+    ended_at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -96,8 +115,7 @@ def read(connection: Connection, federation: str, number: int) -> RoundRow:
     Raises:
         UnknownResource: there is none of that number.
     """
-    query = select(rounds).where(rounds.c.federation == federation, rounds.c.number == number)
-    row = connection.execute(query).one_or_none()
+    row = connection.execute(_ROUND, {"name": federation, "number": number}).one_or_none()
     if row is None:
         raise UnknownResource(f"federation {federation} has no round {number}")
     return _round(row)
@@ -105,8 +123,7 @@ def read(connection: Connection, federation: str, number: int) -> RoundRow:
 
 def read_last(connection: Connection, federation: str) -> RoundRow | None:
     """The newest round, or None before the first."""
-    query = select(rounds).where(rounds.c.federation == federation).order_by(rounds.c.number.desc()).limit(1)
-    row = connection.execute(query).one_or_none()
+    row = connection.execute(_LAST, {"name": federation}).one_or_none()
     return None if row is None else _round(row)
 
 
@@ -128,16 +145,17 @@ def read_in_stage(connection: Connection, federation: str, stages: Iterable[Stag
 
 def read_unsettled(connection: Connection, federation: str) -> list[RoundRow]:
     """The newest aborted rounds of the present prior, oldest first, at most MOST_UNSETTLED."""
-    query = _unsettled(select(rounds), federation)
-    return [_round(row) for row in connection.execute(query)][::-1]
+    return [_round(row) for row in connection.execute(_UNSETTLED, {"name": federation})][::-1]
 
 
-def read_position(connection: Connection, federation: str) -> tuple[int, str | None, list[int]]:
-    """Number and stage of the newest round, 0 and None before the first, and numbers of `read_unsettled`."""
-    newest = select(rounds.c.number, rounds.c.stage).where(rounds.c.federation == federation)
-    last = connection.execute(newest.order_by(rounds.c.number.desc()).limit(1)).one_or_none()
-    unsettled = list(connection.execute(_unsettled(select(rounds.c.number), federation)).scalars())
-    return (0, None, unsettled) if last is None else (last.number, last.stage, unsettled[::-1])
+def read_position(connection: Connection, federation: str) -> Position:
+    """Where a federation's rounds stand; cheap, since every client asks again and again."""
+    rows = connection.execute(_POSITION, {"name": federation}).all()
+    if not rows:
+        return Position(0, None, ())
+    last = rows[0]
+    unsettled = [row.number for row in rows if row.unsettled][:MOST_UNSETTLED]
+    return Position(last.number, last.stage, tuple(unsettled[::-1]), last.contribute_until, last.ended_at)
 
 
 def add_contribution(connection: Connection, federation: str, number: int, row: ContributionRow) -> None:
@@ -152,30 +170,30 @@ def add_contribution(connection: Connection, federation: str, number: int, row: 
         "boxes": row.boxes,
     }
     try:
-        connection.execute(insert(contributions).values(values))
+        connection.execute(_ADD_CONTRIBUTION, values)
     except IntegrityError as error:
         raise Unavailable(f"{row.client}'s contribution is being stored by another request") from error
 
 
 def read_contribution(connection: Connection, federation: str, number: int, client: str) -> ContributionRow | None:
     """One client's contribution to a round."""
-    query = _contributions(federation, number).where(contributions.c.client == client)
-    row = connection.execute(query).one_or_none()
+    row = connection.execute(_CONTRIBUTION, {"name": federation, "number": number, "client_id": client}).one_or_none()
     return None if row is None else _contribution(row)
 
 
 def read_contributions(connection: Connection, federation: str, number: int) -> list[ContributionRow]:
     """Every contribution to a round, in order of client id."""
-    query = _contributions(federation, number).order_by(contributions.c.client)
-    return [_contribution(row) for row in connection.execute(query)]
+    return [_contribution(row) for row in connection.execute(_CONTRIBUTIONS, {"name": federation, "number": number})]
 
 
 def contributors(connection: Connection, federation: str, number: int) -> set[str]:
     """Ids of the clients that contributed to a round."""
-    query = select(contributions.c.client).where(
-        contributions.c.federation == federation, contributions.c.round == number
-    )
-    return set(connection.execute(query).scalars())
+    return set(connection.execute(_CONTRIBUTORS, {"name": federation, "number": number}).scalars())
+
+
+def count_contributions(connection: Connection, federation: str, number: int) -> int:
+    """How many contributions to a round are in."""
+    return connection.execute(_COUNT_CONTRIBUTIONS, {"name": federation, "number": number}).scalar_one()
 
 
 def erase(connection: Connection, federation: str, number: int) -> None:
@@ -197,7 +215,7 @@ def add_opening(connection: Connection, opening: Signed[Opening]) -> None:
         "document": opening.encode(),
     }
     try:
-        connection.execute(insert(openings).values(values))
+        connection.execute(_ADD_OPENING, values)
     except IntegrityError as error:
         raise Unavailable(f"{message.client}'s opening is being stored by another request") from error
 
@@ -213,27 +231,20 @@ def read_openings(connection: Connection, federation: str, number: int) -> dict[
 
 def read_opening(connection: Connection, federation: str, number: int, client: str) -> Signed[Opening] | None:
     """One member's opening of a round."""
-    query = select(openings.c.document).where(
-        openings.c.federation == federation, openings.c.round == number, openings.c.client == client
-    )
-    document = connection.execute(query).scalar_one_or_none()
+    document = connection.execute(
+        _OPENING, {"name": federation, "number": number, "client_id": client}
+    ).scalar_one_or_none()
     return None if document is None else Signed[Opening].decode(document)
 
 
 def openers(connection: Connection, federation: str, number: int) -> set[str]:
     """Ids of the members that opened a round; reading their documents would take as long as checking them."""
-    query = select(openings.c.client).where(openings.c.federation == federation, openings.c.round == number)
-    return set(connection.execute(query).scalars())
+    return set(connection.execute(_OPENERS, {"name": federation, "number": number}).scalars())
 
 
 def count_openings(connection: Connection, federation: str, number: int) -> int:
     """How many openings of a round are in."""
-    query = (
-        select(func.count())
-        .select_from(openings)
-        .where(openings.c.federation == federation, openings.c.round == number)
-    )
-    return connection.execute(query).scalar_one()
+    return connection.execute(_COUNT_OPENINGS, {"name": federation, "number": number}).scalar_one()
 
 
 def count_published(connection: Connection, federation: str) -> int:
@@ -246,27 +257,49 @@ def count_published(connection: Connection, federation: str) -> int:
     return connection.execute(query).scalar_one()
 
 
-def _unsettled(query: Select[Any], federation: str) -> Select[Any]:
+def _statements_of_rounds() -> tuple[Select[Any], Select[Any]]:
+    """Of `read_unsettled` and `read_position`."""
+    of_it = rounds.c.federation == bindparam("name")
     # Each published or carried round begins a new prior; void proofs of older ones serve nobody.
-    begun = (
-        select(func.coalesce(func.max(rounds.c.number), 0))
-        .where(rounds.c.federation == federation, rounds.c.stage.in_([Stage.PUBLISHED.value, Stage.CARRIED.value]))
-        .scalar_subquery()
+    settled = rounds.c.stage.in_([Stage.PUBLISHED.value, Stage.CARRIED.value])
+    begun = select(func.coalesce(func.max(rounds.c.number), 0)).where(of_it, settled).scalar_subquery()
+    unsettled = and_(rounds.c.stage == Stage.ABORTED.value, rounds.c.number > begun)
+    newest = select(func.max(rounds.c.number)).where(of_it).scalar_subquery()
+    position = select(
+        rounds.c.number, rounds.c.stage, rounds.c.contribute_until, rounds.c.ended_at, unsettled.label("unsettled")
+    ).where(of_it, or_(rounds.c.number == newest, unsettled))
+    falling = rounds.c.number.desc()
+    return (
+        select(rounds).where(of_it, unsettled).order_by(falling).limit(MOST_UNSETTLED),
+        position.order_by(falling).limit(MOST_UNSETTLED + 1),
     )
-    aborted = query.where(
-        rounds.c.federation == federation, rounds.c.stage == Stage.ABORTED.value, rounds.c.number > begun
-    )
-    return aborted.order_by(rounds.c.number.desc()).limit(MOST_UNSETTLED)
 
 
-def _contributions(federation: str, number: int) -> Select[Any]:
-    return select(
+# Written down once: SQLAlchemy takes four times as long to put a statement together as SQLite does to answer it.
+_UNSETTLED, _POSITION = _statements_of_rounds()
+_ROUND = select(rounds).where(rounds.c.federation == bindparam("name"), rounds.c.number == bindparam("number"))
+_LAST = select(rounds).where(rounds.c.federation == bindparam("name")).order_by(rounds.c.number.desc()).limit(1)
+_ADD_CONTRIBUTION = insert(contributions)
+_CONTRIBUTIONS: Select[Any] = (
+    select(
         contributions.c.client,
         contributions.c.body_digest,
         contributions.c.header,
         contributions.c.masked,
         contributions.c.boxes,
-    ).where(contributions.c.federation == federation, contributions.c.round == number)
+    )
+    .where(contributions.c.federation == bindparam("name"), contributions.c.round == bindparam("number"))
+    .order_by(contributions.c.client)
+)
+_CONTRIBUTION: Select[Any] = _CONTRIBUTIONS.where(contributions.c.client == bindparam("client_id"))
+_CONTRIBUTORS = _CONTRIBUTIONS.with_only_columns(contributions.c.client).order_by(None)
+_COUNT_CONTRIBUTIONS = _CONTRIBUTORS.with_only_columns(func.count())
+_ADD_OPENING = insert(openings)
+_OPENERS = select(openings.c.client).where(
+    openings.c.federation == bindparam("name"), openings.c.round == bindparam("number")
+)
+_OPENING = _OPENERS.with_only_columns(openings.c.document).where(openings.c.client == bindparam("client_id"))
+_COUNT_OPENINGS = _OPENERS.with_only_columns(func.count())
 
 
 def _contribution(row: Row[Any]) -> ContributionRow:

@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 
 from aggregator.storage import rounds
-from aggregator.storage.rounds import ContributionRow
+from aggregator.storage.rounds import ContributionRow, Position
 from fgpr.errors import Unavailable, UnknownResource
 from fgpr.message import Signed, instant
 from fgpr.secagg.messages import Contribution, Opening
@@ -80,10 +80,10 @@ def test_unsettled_rounds_are_the_newest_of_the_present_prior(aggregator: Aggreg
 
     def unsettled() -> list[int]:
         with aggregator.context.database.read() as connection:
-            number, stage, numbers = rounds.read_position(connection, NAME)
-            assert numbers == [row.number for row in rounds.read_unsettled(connection, NAME)]
-            assert (number, stage) == (aggregator.last_round(), "contributing")
-            return numbers
+            position = rounds.read_position(connection, NAME)
+            assert list(position.unsettled) == [row.number for row in rounds.read_unsettled(connection, NAME)]
+            assert (position.number, position.stage) == (aggregator.last_round(), "contributing")
+            return list(position.unsettled)
 
     assert unsettled() == [1, 2]
     for party in parties:
@@ -95,7 +95,7 @@ def test_unsettled_rounds_are_the_newest_of_the_present_prior(aggregator: Aggreg
     aggregator.pass_contributing()
     assert unsettled() == [4]
     with aggregator.context.database.read() as connection:
-        assert rounds.read_position(connection, "another") == (0, None, [])
+        assert rounds.read_position(connection, "another") == Position(0, None, ())
         assert [row.number for row in rounds.read_in_stage(connection, NAME, [Stage.ABORTED])] == [1, 2, 4]
         assert [row.number for row in rounds.read_list(connection, NAME, before=4, limit=2)] == [3, 2]
         assert rounds.count_published(connection, NAME) == 1

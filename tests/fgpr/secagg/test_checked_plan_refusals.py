@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from fgpr.errors import PlanRefused
 from fgpr.message import Signed
 from fgpr.secagg.checked_plan import Anchors
-from fgpr.secagg.messages import LogPosition, OpeningKey
+from fgpr.secagg.messages import Cohort, CohortMember, LogPosition, OpeningKey
 from fgpr.secagg.roster import Roster, RosterEntry
 from support.plan_case import Case, case
 
@@ -24,9 +24,28 @@ def theta_from_the_future(made: Case) -> None:
     made.change_prior(theta_version=5)
 
 
+def older_theta(made: Case) -> None:
+    # The prior that was carried, shown again after a newer theta.
+    made.change(round=3, prior_version=2, theta_version=0)
+    made.change_prior(version=2, theta_version=0)
+    made.remember_round(contributed=False, theta_version=1)
+
+
 def second_plan_for_a_prior(made: Case) -> None:
     made.change(round=2)
     made.remember_round()
+
+
+def second_plan_for_a_prior_that_was_opened(made: Case) -> None:
+    # Whoever opened one sum of this prior and contributed to none would open a second one.
+    made.change(round=2)
+    made.remember_round(contributed=False, opened=cohort_of("client-00"))
+
+
+def cohort_of(*clients: str) -> Cohort:
+    counted = tuple(CohortMember(client=client, header=bytes(32)) for client in clients)
+    at = LogPosition(size=0, root=bytes(32))
+    return Cohort(federation="engines", round=1, plan=bytes(32), checkpoint=at, members=counted)
 
 
 def foreign_key(made: Case) -> None:
@@ -58,7 +77,7 @@ def extra_client(made: Case) -> None:
 
 
 def second_roster_of_a_version(made: Case) -> None:
-    made.remember_round(contributed=False, theta_version=99)
+    made.remember_round(contributed=False)
     made.change_roster(nonce=bytes(32))
 
 
@@ -158,7 +177,9 @@ BREAKS: list[tuple[int, str, Break]] = [
     (3, "the prior says otherwise", prior_with(version=1)),
     (3, "the prior says otherwise", plan_with(theta_version=1)),
     (3, "younger than its prior", theta_from_the_future),
-    (4, "not proven void", second_plan_for_a_prior),
+    (3, "theta 0 is below theta 1, seen before", older_theta),
+    (4, "to which this client contributed, is not proven void", second_plan_for_a_prior),
+    (4, "of which this client opened a cohort, is not proven void", second_plan_for_a_prior_that_was_opened),
     (5, "the prior's digest", prior_with(digest=bytes(32))),
     (5, "not finite", prior_with(vector=np.array([0.0, np.nan, 0.0]))),
     (5, "not finite", prior_with(vector=np.array([0.0, 0.0, np.inf]))),
@@ -213,6 +234,13 @@ def test_each_check_refuses_what_it_is_for(check: int, reason: str, apply: Break
     with pytest.raises(PlanRefused, match=reason) as refused:
         made.check()
     assert refused.value.check == check
+
+
+def test_whoever_opened_the_empty_cohort_of_a_round_needs_no_proof_of_it() -> None:
+    made = case()
+    made.change(round=2)
+    made.remember_round(contributed=False, opened=cohort_of())
+    made.check()
 
 
 def test_each_numbered_check_but_the_owner_s_is_broken_at_least_once() -> None:

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fgpr.errors import EncodingError, LocalProtocolError, SumRefused
+from fgpr.errors import EncodingError, LocalProtocolError, OpeningsContradict, SumRefused
 from fgpr.secagg import shamir
 from fgpr.secagg.field import MERSENNE_61, Elements, Field
+from support import malice
 
 FIELD = Field(MERSENNE_61)
 SMALL = Field(2**31 - 1)
@@ -71,6 +72,27 @@ def test_one_corrupted_share_of_four_is_found_and_not_mended() -> None:
     points = [1, 2, 3, 4]
     with pytest.raises(SumRefused, match="1 to spare mend 0 wrong ones"):
         shamir.interpolate(SMALL, points, known(points, {2: 1943}), 3)
+
+
+def test_one_corrupted_share_is_not_mended_where_more_may_come() -> None:
+    points = [5, 3, 1, 2, 4]
+    with pytest.raises(OpeningsContradict, match=r"5 shares at threshold 3 contradict .* before any is left out"):
+        shamir.interpolate(SMALL, points, known(points, {2: 999}), 3, mend=False)
+    assert shamir.interpolate(SMALL, points, known(points), 3, mend=False).values.tolist() == [1234]
+
+
+@pytest.mark.parametrize(("threshold", "seats", "liars"), [(37, 41, 3), (37, 60, 13), (13, 15, 2), (101, 109, 5)])
+def test_liars_beyond_the_radius_of_unique_decoding_open_another_value(threshold: int, seats: int, liars: int) -> None:
+    # Two words of the code differ at s + 1 places: all but floor(s / 2) of these lie, and the others look wrong.
+    values, shares = sharing(FIELD, threshold, seats, 1, seed=9)
+    spare = seats - threshold
+    assert liars == spare + 1 - spare // 2
+    added = malice.framing(range(1, seats + 1), range(1, spare + 2), 777)
+    for seat in range(1, liars + 1):
+        shares[seat - 1] = FIELD.add(shares[seat - 1], FIELD.array([added[seat]]))
+    opened = shamir.interpolate(FIELD, range(1, seats + 1), shares, threshold)
+    assert opened.values.tolist() == [(int(values[0]) + 777) % MERSENNE_61]
+    assert opened.disputed == tuple(range(liars + 1, spare + 2))
 
 
 def test_shares_lie_on_one_polynomial_of_the_right_degree_with_every_subset_opening() -> None:

@@ -7,6 +7,9 @@ from aggregator.service.invariants.evidence import Evidence
 from aggregator.service.invariants.invariant import Violation
 from fgpr.secagg.stages import RUNNING
 
+PEM = b"PRIVATE KEY-----"
+HASH_BYTES = 32
+
 
 def check_erased(found: Evidence) -> Iterator[Violation]:
     """15: rounds that ended keep no masked vector and no boxes; tickets are hashes; no value holds a private key."""
@@ -25,10 +28,6 @@ def check_erased(found: Evidence) -> Iterator[Violation]:
                 yield Violation(15, f"{table}.{column} holds {what}")
             if PEM in stored:
                 yield Violation(15, f"{table}.{column} holds a private key in PEM")
-
-
-PEM = b"PRIVATE KEY-----"
-HASH_BYTES = 32
 
 
 def _spellings(secret: bytes) -> tuple[bytes, ...]:

@@ -1,5 +1,6 @@
 """Invariants 7 to 9: who is counted was enrolled, invited and not revoked, each by a ticket of its own."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
@@ -10,6 +11,7 @@ from fgpr.auditlog.entries import (
     ComplaintFiled,
     Convicted,
     Enrolled,
+    KeyReplaced,
     Leaf,
     Revoked,
     RosterSigned,
@@ -69,11 +71,27 @@ def check_revoked(found: Evidence) -> Iterator[Violation]:
             begun = closed if _is(round_, answer.message.cohort) else aborted
             if begun.get(key, place) > place:
                 yield Violation(8, f"{client} was revoked by leaf {place} and opened {round_} after that")
+    for place, leaf in found.logged():
+        if isinstance(leaf, KeyReplaced):
+            yield from _after_replacement(found, place, leaf, plans)
     for index, leaf in found.logged():
         if isinstance(leaf, ComplaintFiled):
             client = leaf.complaint.message.client
             if revoked.get((leaf.federation, client), index) < index:
                 yield Violation(8, f"{client} was revoked and complained after that, leaf {index}")
+
+
+def _after_replacement(
+    found: Evidence, place: int, leaf: KeyReplaced, plans: dict[tuple[str, int], int]
+) -> Iterator[Violation]:
+    old = leaf.rotation.change.old_key
+    for key, round_ in found.rounds.items():
+        if key[0] != leaf.federation or plans.get(key, place) <= place or round_.roster is None:
+            continue
+        named = {entry.client: entry.identity_key for entry in round_.roster.clients}
+        sent = leaf.client in round_.contributions or leaf.client in round_.openings
+        if sent and named.get(leaf.client) == old:
+            yield Violation(8, f"{leaf.client} took part in {round_} with a key that leaf {place} had replaced")
 
 
 def _is(round_: Round, digest: bytes) -> bool:
@@ -98,6 +116,17 @@ def check_tickets(found: Evidence) -> Iterator[Violation]:
             yield Violation(9, f"{client} of {name} is enrolled by {len(by)} tickets")
         elif keys.get((name, client), by[0]) != by[0]:
             yield Violation(9, f"another key took up the ticket of {client} in {name} than was enrolled")
+    yield from _staff_tickets(found)
+
+
+def _staff_tickets(found: Evidence) -> Iterator[Violation]:
+    names = {row["name"] for row in found.rows["staff"]}
+    taken = Counter(row["name"] for row in found.rows["staff_tickets"] if row["used_by"] is not None)
+    for name in sorted(taken.keys() | names):
+        if name not in names:
+            yield Violation(9, f"a ticket of {name} was taken up, and nobody became operator or auditor")
+        elif taken[name] != 1:
+            yield Violation(9, f"{name} became operator or auditor by {taken[name]} tickets")
 
 
 def _revocations(found: Evidence) -> dict[Party, int]:
