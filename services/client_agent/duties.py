@@ -79,6 +79,7 @@ class Duties:
             self._judged.add(fingerprint)
             self._tell(Kind.SKIPPED, plan.round, "this client was not drawn")
             return None
+        first = self._agent.journal.last_round == 0
         try:
             checked, self._prior = plan_check.check(self._agent, signed)
         except OwnerConsentRequired as error:
@@ -92,7 +93,8 @@ class Duties:
         self._checked.add(plan.round)
         groups = "" if plan.groups == 1 else f" in {plan.groups} groups"
         seats = f"{len(plan.invited)} invited{groups}, {len(plan.seats)} seats, {plan.threshold} openings needed"
-        self._tell(Kind.CHECKED, plan.round, f"the plan passes every check: {seats}")
+        noise = f"; {_first_noise(plan)}" if first else ""
+        self._tell(Kind.CHECKED, plan.round, f"the plan passes every check: {seats}{noise}")
         return checked
 
     def contribute(self, checked: CheckedPlan) -> None:
@@ -210,3 +212,11 @@ class Duties:
         """Send the opening of a published round: no longer needed, but it carries the next opening key."""
         if self._agent.journal.round(number) is not None:
             self._send(number, "opening", self._agent.journal.opening(number))
+
+
+def _first_noise(plan: Plan) -> str:
+    """What an owner learns from the first plan only: later ones have to agree with it, and nothing vouches for it."""
+    terms = plan.differential_privacy
+    if terms is None:
+        return "this first plan adds no noise (differential privacy is off), --noise refuses such plans"
+    return f"this first plan adds noise of multiplier {terms.multiplier:g}, later ones may not change it"

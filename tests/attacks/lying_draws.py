@@ -1,4 +1,4 @@
-"""Row 6c: a malicious aggregator, also one that holds the roster key, where clients are drawn by declared weights."""
+"""Rows 6 and 6c: a malicious aggregator, also one that holds the roster key, and the draws, by heads and weights."""
 
 from attacks.attack import Attack, on_client
 from attacks.scene import CLIENTS, ME, Scene
@@ -48,10 +48,21 @@ def _reweighed(scene: Scene) -> str:
     return scene.victim().contribute()
 
 
+def _caps_that_suit(scene: Scene) -> str:
+    # A roster signed elsewhere: the aggregator has seen its nonce, and takes the committee that suits.
+    scene.round()
+    federation = scene.federation
+    federation.roster = federation.new_roster(2)
+    federation.rules = federation.rules.model_copy(update={"committee_cap": 4})
+    scene.plan()
+    return scene.victim().contribute()
+
+
 ATTACKS: list[Attack] = [
     on_client(
         "6c", "clients drawn by weight, the invited picked by hand", "plan check 10", _picked, federation=_federation
     ),
     on_client("6c", "one roster drawn by weight, then by heads", "plan check 10", _by_heads, federation=_federation),
+    on_client("6", "a fresh roster, and a cap that suits its nonce", "plan check 10", _caps_that_suit),
     on_client("6c", "another weight than a client declared", "plan check 7", _reweighed, federation=_federation),
 ]

@@ -76,6 +76,27 @@ def test_each_round_is_charged_what_its_plan_costs(federation: Federation, agent
         finish(federation)
 
 
+@pytest.mark.parametrize(
+    ("rules", "told"),
+    [(RULES, "this first plan adds noise of multiplier 2, later"), (None, "this first plan adds no noise")],
+)
+def test_the_owner_is_told_at_the_first_plan_which_noise_there_is(
+    rules: AggregationRules | None, told: str, tmp_path: Path
+) -> None:
+    federation = Federation(5, rules)
+    agent = AgentHome(federation, ME, tmp_path / "home")
+    agent_home.plan(federation)
+    agent.run(ROWS)
+    assert told in next(event.text for event in agent.events if event.kind is Kind.CHECKED)
+    finish(federation)
+    agent_home.plan(federation)
+    agent.connect()
+    agent.run(ROWS)
+    later = [event.text for event in agent.events if event.kind is Kind.CHECKED and event.round == 2]
+    assert later
+    assert all("first plan" not in text for text in later)
+
+
 def test_a_federation_without_noise_charges_nothing(tmp_path: Path) -> None:
     federation = Federation(5)
     agent = AgentHome(federation, ME, tmp_path / "home")

@@ -28,6 +28,11 @@ LONGEST = 300.0
 """Seconds after which a run that has not ended counts as red: the mutant hangs."""
 
 TESTS: dict[str, tuple[str, ...]] = {
+    "committee": ("tests/fgpr/secagg/test_committee.py",),
+    "planning": ("tests/fgpr/secagg/test_planning.py",),
+    "encoding": ("tests/fgpr/secagg/test_encoding.py",),
+    "shamir": ("tests/fgpr/secagg/test_shamir.py",),
+    "envelope": ("tests/fgpr/secagg/test_envelope.py",),
     "contributor": ("tests/fgpr/secagg/test_contributor.py",),
     "checked_plan": (
         "tests/fgpr/secagg/test_checked_plan_refusals.py",

@@ -42,11 +42,11 @@ def check_draws(plan: Plan, members: Roster, history: History) -> None:
     Raises:
         PlanRefused: check 10.
     """
-    # Each of these is another draw from the same nonce: whoever may choose it can try until the draw suits.
+    # Each of these is another draw from a nonce that whoever makes the plan has seen: free to choose it, one can try
+    # until the draw suits. What an earlier plan had was fixed before.
     for past in history.rounds:
-        if past.plan.roster_version == members.version and past.plan.caps != plan.caps:
-            other = f"are not those of round {past.plan.round}, which had the same roster"
-            raise PlanRefused(10, f"the caps, the groups or the kind of draw {other}")
+        if past.plan.caps != plan.caps:
+            raise PlanRefused(10, f"the caps, the groups or the kind of draw are not those of round {past.plan.round}")
     seats = committee.draw(members.servants(), plan.committee_cap, members.nonce, plan.theta_version, committee.SEAT)
     if tuple(seat.client for seat in plan.seats) != seats:
         raise PlanRefused(10, "the seats are not the drawn ones")

@@ -15,7 +15,7 @@
 9.  gamma, seats, cohort, weight cap, suite, number of groups are no weaker than the client's floors
 10. seats and invited clients are the ones that the roster's nonce draws, the latter in proportion to declared weights
     where the plan says so, and the groups those that it deals, with the caps, the number of groups and the kind of draw
-    of its earlier plans
+    of every plan that the client remembers
 11. this client is invited (a member: it has a seat)
 12. every opening key is signed by its client and of the plan's suite, no serial falls, no key stands twice
 13. the audit log continues the last checkpoint that the client kept, and the plan's own

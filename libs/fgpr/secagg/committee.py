@@ -28,7 +28,8 @@ FAILURE_BITS = 40
 
 DRAWS = 1024
 """Different draws of one label that a roster's nonce gives: more versions of theta repeat them, so that no operator
-can wait for a bad one. Seats and invited together fail with 2 * 1024 * 2^-40 = 2^-29 a roster at most."""
+can wait for a bad one. Seats and invited together fail with 2 * 1024 * 2^-40 = 2^-29 a roster at most where the caps
+are those of earlier plans; a client's first plan may have been made with caps that suit (docs/protocol.md)."""
 
 
 @dataclass(frozen=True)

@@ -126,12 +126,31 @@ def test_the_same_roster_draws_anew_for_each_theta_in_the_same_way() -> None:
     made.check()
 
 
-def test_another_roster_may_have_other_caps_and_another_kind_of_draw() -> None:
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"draw": "heads", "declared_cap": None},
+        {"invited_cap": 7},
+        {"invited_cap": 9},
+        {"committee_cap": 139},
+        {"groups": 3},
+    ],
+)
+def test_another_roster_has_the_same_caps_groups_and_kind_of_draw(fields: dict[str, Any]) -> None:
+    # Its nonce was seen before the plan was made: other caps may be those of which the draw suits.
     made = drawn()
     made.change(round=2)
-    made.remember_round(
-        contributed=False, roster_version=7, draw="heads", declared_cap=None, invited_cap=3, committee_cap=9
-    )
+    made.remember_round(contributed=False, roster_version=7, **fields)
+    made.change_roster(version=8)
+    with pytest.raises(PlanRefused, match="are not those of round 1") as refused:
+        made.check()
+    assert refused.value.check == 10
+
+
+def test_another_roster_with_the_same_caps_passes() -> None:
+    made = drawn()
+    made.change(round=2)
+    made.remember_round(contributed=False, roster_version=7)
     made.change_roster(version=8)
     made.check()
 

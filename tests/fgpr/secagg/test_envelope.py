@@ -105,6 +105,16 @@ def test_nobody_seals_for_a_key_that_is_none(key: bytes) -> None:
         envelope.check_key(key)
 
 
+@pytest.mark.parametrize("length", [0, 31, 33, 64, 1216])
+def test_a_key_of_another_length_is_refused_before_anybody_seals_for_it(length: int) -> None:
+    # The last 32 bytes are a good key each time: the length alone is wrong.
+    key = (bytes(1216) + RECIPIENT_PUBLIC)[-length:] if length else b""
+    with pytest.raises(CryptographicError, match=f"{length} bytes, not 32"):
+        envelope.check_key(key)
+    with pytest.raises(CryptographicError, match="32 bytes, not 1216"):
+        envelope.check_key(RECIPIENT_PUBLIC, "mlkem768-x25519")
+
+
 @given(st.binary(min_size=32, max_size=32) | st.integers(0, 2**256 - 1).map(lambda key: key.to_bytes(32, "little")))
 def test_a_key_passes_exactly_if_the_library_seals_for_it(key: bytes) -> None:
     try:

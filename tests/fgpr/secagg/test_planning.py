@@ -6,6 +6,7 @@ from fgpr.errors import CapacityError, CommitteeError, EncodingError
 from fgpr.secagg import committee
 from fgpr.secagg.groups import deal
 from fgpr.secagg.planning import AggregationRules, committee_of
+from fgpr.secagg.privacy import PrivacyRules
 from support.federation import Federation
 
 RULES = AggregationRules()
@@ -170,3 +171,39 @@ def test_where_every_client_counts_alike_the_total_shows_a_heavier_one() -> None
     rules = AggregationRules(weighting="uniform")
     assert rules.largest_weight == 1
     assert Federation(4, rules).plan().message.codec["weight_cap"] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"draw": "weights", "invited_cap": 8}, "would count rows twice"),
+        ({"draw": "weights", "invited_cap": 8, "weighting": "classes", "weight_unit": 300}, "would count rows twice"),
+        ({"draw": "weights", "weighting": "uniform"}, "draws nobody: set invited_cap"),
+        ({"privacy": {"clip": 0.5, "noise": 2.0}}, "weighting 'exact' under differential privacy"),
+        (
+            {"privacy": {"clip": 0.5, "noise": 2.0}, "weighting": "classes", "weight_unit": 300},
+            "weighting 'classes' under differential privacy",
+        ),
+    ],
+)
+def test_draws_by_weight_and_noise_go_with_uniform_weights(change: dict[str, Any], reason: str) -> None:
+    with pytest.raises(EncodingError, match=reason):
+        AggregationRules.from_json(RULES.to_json() | change)
+    AggregationRules(weighting="uniform", draw="weights", invited_cap=8)
+    AggregationRules(weighting="uniform", privacy=PrivacyRules(clip=0.5, noise=2.0))
+
+
+# Rules within their limits reach this with tens of thousands of clients only, so that levels are set past theirs:
+# n clients of clip C = 2^53 - 1, two carriers of a noise of deviation C, three numbers: n C + sqrt(n C^2 43 ln 2) is
+# 102 C for n = 60 and 142 C for n = 90, and half the modulus is 128 C.
+@pytest.mark.parametrize(("size", "fits"), [(60, True), (90, False)])
+def test_the_border_of_capacity_under_noise(size: int, fits: bool) -> None:
+    noised = PrivacyRules(clip=0.5, noise=1.0).model_copy(update={"levels": 2**53 - 1})
+    made = Federation(size, AggregationRules(weighting="uniform").model_copy(update={"privacy": noised}))
+    if fits:
+        terms = made.plan().message.differential_privacy
+        assert terms is not None
+        assert (terms.clip, terms.sigma, terms.carriers) == (2**53 - 1, 2**53 - 1, 2)
+        return
+    with pytest.raises(CapacityError, match="invite fewer, or lower levels or noise"):
+        made.plan()
