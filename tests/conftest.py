@@ -4,11 +4,16 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from support import postgres
 from support.databases import migrated_sqlite
 from support.postgres import NoPostgres, Postgres
+
+# Nothing is timed here: hypothesis's limit of 200 ms an example is one of the machine.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -16,7 +16,7 @@ from aggregator.storage import migrate
 
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("docker/*.md")])
 
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _TEST = re.compile(r"`([\w/]+/test_\w+\.py)::(\w+)`")

@@ -101,7 +101,9 @@ def _draft(file: Path, target: Path, settings: Settings, *, lose_entries: bool) 
     try:
         shutil.copyfile(file, draft)
         draft.chmod(FILE_MODE)
-        _begin(settings.model_copy(update={"database": f"{_SQLITE}{draft}"}), lose_entries=lose_entries)
+        # The draft is a file, whatever the database is.
+        changed = {"database": f"{_SQLITE}{draft}", "database_password_file": None}
+        _begin(settings.model_copy(update=changed), lose_entries=lose_entries)
         yield draft
     finally:
         for rest in _files(draft):

@@ -182,3 +182,16 @@ def test_what_is_no_backup(aggregator: Aggregator, tmp_path: Path) -> None:
     old = restoring.epoch(aggregator.context)
     assert run(aggregator, "restore").exit_code == 0
     assert restoring.epoch(aggregator.context) != old
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_with_the_password_in_a_file(aggregator: Aggregator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "password").write_text("not asked for on this socket\n", encoding="utf-8")
+    monkeypatch.setenv("FGPR_DATABASE_PASSWORD_FILE", str(tmp_path / "password"))
+    old = restoring.epoch(aggregator.context)
+    assert run(aggregator, "backup", str(tmp_path / "backup")).exit_code == 0
+    assert "a new epoch has begun" in restored(aggregator, tmp_path / "backup").stdout
+    assert restoring.epoch(aggregator.context) != old
+    # It is read, and not passed over.
+    (tmp_path / "password").unlink()
+    assert "cannot read the database's password" in run(aggregator, "backup", str(tmp_path / "other")).stderr

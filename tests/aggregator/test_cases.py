@@ -8,7 +8,10 @@ from datetime import timedelta
 
 import httpx
 import pytest
+from starlette.datastructures import Headers
 
+from aggregator import auth
+from fgpr import signatures
 from fgpr.errors import Unauthenticated
 from support.aggregator import Aggregator, served
 from support.client import NAME
@@ -46,6 +49,35 @@ def test_e3_a_clock_that_goes_wrong(aggregator: Aggregator, ahead: int, taken: b
     finally:
         party.api._signature._clock = party.api._clock = clock
     assert told["server_time"] == server.isoformat().replace("+00:00", "Z")
+
+
+@pytest.mark.parametrize(
+    ("ahead", "taken"), [(2, True), (30, True), (60, True), (61, False), (-60, True), (-61, False), (-86_400, False)]
+)
+def test_e3_with_a_tolerance_of_a_minute(aggregator: Aggregator, ahead: int, taken: bool) -> None:
+    party = aggregator.parties["client-02"]
+    party.view()
+    sent, created = party.transport.requests[-1], aggregator.clock()
+
+    def verify() -> None:
+        auth.verify_request(
+            sent.method,
+            sent.url.raw_path.decode().partition("?")[0],
+            sent.url.query.decode(),
+            Headers(dict(sent.headers)),
+            sent.content,
+            origin=aggregator.settings.origin,
+            find_key=lambda _: signatures.public_bytes(party.client.identity_key),
+            now=created - timedelta(seconds=ahead),
+            max_age=timedelta(seconds=60),
+            skew=timedelta(seconds=60),
+        )
+
+    if taken:
+        verify()
+    else:
+        with pytest.raises(Unauthenticated, match="clock skew"):
+            verify()
 
 
 def peak() -> int:

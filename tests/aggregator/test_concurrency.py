@@ -19,6 +19,7 @@ def split(party: Party, aggregator: Aggregator) -> Party:
 
 
 def test_mixed_requests_from_twenty_threads(aggregator: Aggregator) -> None:
+    """Case E2: a connection of SQLite was closed in another thread than it was made in."""
     parties = aggregator.enrol(4)
     aggregator.advance()
     bodies = {party.name: party.contribution() for party in parties[:3]}

@@ -27,7 +27,7 @@ from support.client import NAME
 from support.party import Party
 from support.replicas import Balanced, Replicas, Snapshot, two_replicas
 
-PROCESSES = 3
+PROCESSES = 4
 DOUBLES = {"sqlite": 10, "postgresql": 50}
 """Of each of two transitions, with the federation's lock and without it: 200 in all on PostgreSQL."""
 
@@ -39,7 +39,8 @@ def replicas(tmp_path: Path, database_url: str) -> Iterator[Replicas]:
 
 
 @pytest.mark.slow
-def test_three_processes_start_at_once_on_an_empty_database(tmp_path: Path, empty_database_url: str) -> None:
+def test_four_processes_start_at_once_on_an_empty_database(tmp_path: Path, empty_database_url: str) -> None:
+    """Case E10: one schema, one key, one log, and nothing on standard error."""
     origin, ports = f"http://127.0.0.1:{free_port()}", [free_port() for _ in range(PROCESSES)]
     environment = os.environ | {
         "FGPR_DATABASE": empty_database_url,

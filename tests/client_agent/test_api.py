@@ -1,12 +1,8 @@
 import logging
-import re
-import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from io import BufferedReader
 from types import SimpleNamespace
 from typing import Annotated, Any
 
@@ -16,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from fastapi import Depends, FastAPI, Response
 
 from aggregator import auth, problems, request_bodies
+from aggregator.known_keys import KnownKeys
 from aggregator.service.caller import Caller
 from client_agent import api as api_module
 from client_agent.api import Api
@@ -29,6 +26,7 @@ from fgpr.errors import (
     Unavailable,
     UnknownResource,
 )
+from support.failing_server import RECEIPT, Failing, http
 from support.wire import InProcess, serving
 
 NOW = datetime(2031, 3, 9, 12, 0, 0, tzinfo=UTC)
@@ -46,10 +44,6 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return waited
 
 
-def nothing_known(_: str) -> bytes:
-    raise auth.NotInMemory
-
-
 def application(origin: str = ORIGIN) -> FastAPI:
     app = FastAPI()
     problems.install(app)
@@ -59,7 +53,7 @@ def application(origin: str = ORIGIN) -> FastAPI:
         clock=lambda: NOW,
         epoch="",
         find_key={KEY_ID: signatures.public_bytes(KEY)}.get,
-        known_key=nothing_known,
+        known_key=KnownKeys().get,
         admit=id,
     )
     Signed = Annotated[Caller, Depends(auth.signed)]
@@ -379,51 +373,6 @@ def test_neither_bodies_nor_keys_are_logged(
 
 
 # A server that fails, on a real socket
-
-
-def http(status: str, body: bytes = b"", *headers: str) -> bytes:
-    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers, "", ""]
-    return "\r\n".join(lines).encode() + body
-
-
-RECEIPT = http("200 OK", b"receipt")
-
-
-class Failing:
-    """A server of one connection at a time: the n-th request gets the n-th answer, then perhaps a hang-up."""
-
-    def __init__(self, *steps: tuple[bytes, bool]) -> None:
-        self._steps = list(steps)
-        self.bodies: list[bytes] = []
-        self.heads: list[str] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.origin = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._thread.start()
-
-    def _serve(self) -> None:
-        with self._listener:
-            while self._steps:
-                connection, _ = self._listener.accept()
-                with connection, connection.makefile("rb") as incoming:
-                    self._answer(connection, incoming)
-
-    def _answer(self, connection: socket.socket, incoming: BufferedReader) -> None:
-        while self._steps:
-            head = b"".join(iter(incoming.readline, b"\r\n" if incoming.peek(1) else b"")).decode().lower()
-            if not head:
-                return
-            self.heads.append(head)
-            length = re.search(r"content-length: ([0-9]+)", head)
-            self.bodies.append(incoming.read(int(length[1])) if length else b"")
-            answer, hang_up = self._steps.pop(0)
-            connection.sendall(answer)
-            if hang_up:
-                return
-
-    def join(self) -> None:
-        self._thread.join(10)
-        assert not self._thread.is_alive()
 
 
 def over_socket(server: Failing, call: Callable[[Api], bytes]) -> bytes:

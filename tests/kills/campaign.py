@@ -135,9 +135,10 @@ def _copied(site: Site, copies: Copies, name: str, work: Callable[[Site], T]) ->
 
 def _inject(faults: Faults, fault: Fault, act: Act, rest: Sequence[Act], site: Site) -> Outcome:
     injected = faults.inject(site, act, fault)
+    # Deadlines look four times a second: whatever a fault put off is made up for before anybody does more.
+    site.operate("look")
     for later in rest:
         later.play(site)
-    # Deadlines look four times a second: whatever a fault put off is made up for, and purged.
     site.operate("look")
     outcome = Outcome(act.name, fault, injected, ())
     return replace(outcome, wrong=tuple(judge(site, act.chapter)))

@@ -11,6 +11,7 @@ from fgpr import signatures
 from fgpr.message import Signed
 from fgpr.operator_rest import IssuedTicket, StateRequest, TicketRequest
 from fgpr.rest import Receipt
+from fgpr.secagg.checked_plan import CheckedPlan
 from fgpr.secagg.messages import Opening
 from fgpr.staff import StaffEnrolment, StaffTicket
 from fgpr.ticket import Ticket
@@ -40,6 +41,7 @@ class Agent(Party):
         self.bodies: dict[int, bytes] = {}
         self.opened_bodies: dict[int, bytes] = {}
         self.receipts: list[Receipt] = []
+        self._checked: CheckedPlan | None = None
         self.is_enrolled = False
         self.replacing: tuple[Ed25519PrivateKey, bytes] | None = None
         self.keys = {self.key_id}
@@ -68,6 +70,11 @@ class Agent(Party):
     def _learn(self, epoch: str) -> None:
         self.epoch = epoch
 
+    def check(self) -> CheckedPlan:
+        """Check the newest plan; what was checked a moment ago is not asked for again."""
+        checked, self._checked = self._checked or super().check(), None
+        return checked
+
     def write_contribution(self, far: bool) -> tuple[int, bytes]:
         """Check the newest plan and write the one body for it: round and body.
 
@@ -84,6 +91,7 @@ class Agent(Party):
             values = prior.vector() + 0.001 * (1 + len(self.bodies))
             if far:
                 values = np.array(checked.codec.upper)
+            self._checked = checked
             self.bodies[number] = self.contribution(values)
         return number, self.bodies[number]
 

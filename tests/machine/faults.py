@@ -43,8 +43,11 @@ class Fuse:
 class MortalDatabase(Database):
     """A database as one process sees it; once that is killed, whatever runs on in it reaches the database no more."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, before: "MortalDatabase | None" = None) -> None:
         super().__init__(url)
+        if before is not None:
+            # Its connections are closed; what is taken over is how statements are written, which takes long to find.
+            self._engine = before.engine
         self.fuse: Fuse | None = None
         self._dead = False
 

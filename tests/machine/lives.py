@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 import structlog
+from rich.console import Console
 
 from machine import campaign
 from machine.databases import NewDatabase, on_postgresql, on_sqlite
@@ -13,7 +14,7 @@ from machine.plants import PLANTS
 from machine.violation import Violation
 from support import postgres
 
-BATCH = 100
+BATCH = 50
 """Examples at a time; each batch has the next seed."""
 
 EXAMPLE_STEPS = 30
@@ -42,12 +43,12 @@ def quiet() -> None:
 def live(name: str, steps: int, seed: int) -> Run:
     """At least so many steps on one database, or as many as led to a violation."""
     if name == "sqlite":
-        return _batches(on_sqlite, steps, seed)
+        return _batches(name, on_sqlite, steps, seed)
     with postgres.running() as server:
-        return _batches(on_postgresql(server), steps, seed)
+        return _batches(name, on_postgresql(server), steps, seed)
 
 
-def _batches(new_database: NewDatabase, steps: int, seed: int) -> Run:
+def _batches(name: str, new_database: NewDatabase, steps: int, seed: int) -> Run:
     counts: Counter[str] = Counter()
     while counts["steps"] < steps:
         try:
@@ -56,6 +57,7 @@ def _batches(new_database: NewDatabase, steps: int, seed: int) -> Run:
             # Whatever ends a life that should go on is a fault, named or not; the notes tell its steps.
             return Run(counts, traceback.format_exc())
         seed += 1
+        Console(stderr=True).print(f"{name}: {counts['steps']} of {steps} steps", highlight=False)
     return Run(counts)
 
 
@@ -64,7 +66,7 @@ def finds(place: int) -> str | None:
     plant = PLANTS[place]
     try:
         with plant.take_out():
-            campaign.run(on_sqlite, BATCH, EXAMPLE_STEPS, seeded=plant.seed, shrink=False)
+            campaign.run(on_sqlite, 2 * BATCH, EXAMPLE_STEPS, seeded=plant.seed, shrink=False)
     except Violation as violation:
         return str(violation) if violation.number in plant.found_as else None
     return None

@@ -8,9 +8,10 @@ from unittest import mock
 
 from sqlalchemy import delete
 
-from aggregator.service import admission, audit, enrolment, schedule
+from aggregator import main
+from aggregator.service import admission, audit, schedule
 from aggregator.service import rounds as service
-from aggregator.storage import clients, rounds, tables
+from aggregator.storage import clients, installation, rounds, tables
 from aggregator.storage.rounds import ContributionRow
 from fgpr.auditlog.entries import Revoked
 
@@ -60,6 +61,13 @@ def _unlogged(context: Any, connection: Any, leaves: Any) -> int:
 _record = audit.record
 
 
+def _same_epoch(connection: Any, _epoch: str, now: Any) -> None:
+    _begin_epoch(connection, installation.read_epoch(connection), now)
+
+
+_begin_epoch = installation.begin_epoch
+
+
 def _never_overdue(connection: Any, row: Any, now: Any) -> bool:
     return _all_in(connection, row, min(now, row.contribute_until - (row.open_until - row.contribute_until)))
 
@@ -71,17 +79,24 @@ PLANTS = (
     Plant("a client's second body takes the first one's place", _any_body, frozenset({5, 13})),
     Plant("revoked keys may act", _instead(admission, "_check_current", lambda *_: None), frozenset({8, 13, 5, 9}), 3),
     Plant(
-        "contributions are taken after the deadline",
-        _instead(service, "_takes_contributions", lambda *_: True),
-        frozenset({5, 13}),
-        2,
-    ),
-    Plant(
         "a contribution is acknowledged and not stored",
         _instead(rounds, "add_contribution", lambda *_: None),
         frozenset({13}),
     ),
     Plant("masked vectors outlive their round", _instead(rounds, "erase", lambda *_: None), frozenset({15})),
-    Plant("a revocation has no leaf", _instead(enrolment.audit, "record", _unlogged), frozenset({4, 7, 8, 12}), 5),
+    Plant(
+        "contributions are taken after the deadline",
+        _instead(service, "_takes_contributions", lambda *_: True),
+        frozenset({5, 13}),
+        2,
+    ),
+    Plant("a revocation has no leaf", _instead(audit, "record", _unlogged), frozenset({4, 7, 8, 12}), 5),
     Plant("the first deadline passes unnoticed", _instead(schedule, "_all_in", _never_overdue), frozenset({17}), 5),
+    Plant(
+        "a restored backup goes on in its epoch", _instead(installation, "begin_epoch", _same_epoch), frozenset({10})
+    ),
+    Plant("a log that lost entries is served", _instead(main, "check_known", lambda *_: None), frozenset({11})),
 )
+
+SOON_FOUND = 5
+"""So many from the beginning are found within seconds."""

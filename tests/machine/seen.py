@@ -1,9 +1,11 @@
 """What the database holds after a step, read past the service."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Row, select
 
 from aggregator.storage import tables
 from aggregator.storage.engine import Database
@@ -68,12 +70,13 @@ def read(database: Database, before: Seen) -> Seen:
         (head,) = connection.execute(select(tables.log_head.c.size, tables.log_head.c.note))
         known = before.leaves if head.size >= len(before.leaves) else ()
         (state,) = connection.execute(select(tables.federations.c.state)).scalars()
+        contributions = _contributions(connection)
         return Seen(
             state=state,
             clients=_clients(connection),
             rounds=_rounds(connection),
-            contributions={(row.round, row.client): row.body_digest for row in _contributions(connection)},
-            masked=frozenset((row.round, row.client) for row in _contributions(connection, erased=False)),
+            contributions={(row.round, row.client): row.body_digest for row in contributions},
+            masked=frozenset((row.round, row.client) for row in contributions if not row.erased),
             openings={(row.round, row.client): row.document for row in connection.execute(select(tables.openings))},
             priors={row.version: row.document for row in connection.execute(select(tables.priors))},
             leaves=known + _leaves(connection, len(known)),
@@ -116,10 +119,10 @@ def _rounds(connection: Connection) -> dict[int, SeenRound]:
     }
 
 
-def _contributions(connection: Connection, *, erased: bool = True) -> list[tuple[int, str, bytes]]:
+def _contributions(connection: Connection) -> Sequence[Row[Any]]:
     table = tables.contributions
-    query = select(table.c.round, table.c.client, table.c.body_digest)
-    return list(connection.execute(query if erased else query.where(table.c.masked.is_not(None))))  # type: ignore[arg-type] # rows are tuples
+    erased = table.c.masked.is_(None).label("erased")
+    return connection.execute(select(table.c.round, table.c.client, table.c.body_digest, erased)).all()
 
 
 def _leaves(connection: Connection, start: int) -> tuple[bytes, ...]:

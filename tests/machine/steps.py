@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine
 
-from fgpr.errors import FgprError, Unavailable
+from fgpr.errors import FgprError, PlanRefused, Unavailable
 from fgpr.secagg.stages import Stage
 from machine import ending
 from machine.agent import Agent
@@ -27,6 +27,9 @@ FAULTS = st.sampled_from([*[Fault.NONE] * 8, *Fault])
 COMMITS = st.integers(1, 2)
 WHICH = st.integers(0, 11)
 """One of those that may act, modulo their number: a choice that stays one when there are fewer."""
+
+UNPROVEN = 4
+"""Number of the check of a plan by which an agent waits for a void proof."""
 
 
 class Steps(RuleBasedStateMachine):
@@ -48,7 +51,6 @@ class Steps(RuleBasedStateMachine):
         url = self._stack.enter_context(type(self).new_database(folder))
         self.world = World(folder, url)
         self._stack.callback(self.world.close)
-        self.refusals: list[str] = []
         self.diligence, self._taken, self._crashed = 0, 0, 0
         self.counts["examples"] += 1
 
@@ -133,9 +135,18 @@ class Steps(RuleBasedStateMachine):
         return self.world.seen.clients.get(agent.name) == (agent.key_id, False)
 
     def refused(self, agent: Agent, error: FgprError) -> None:
-        """An agent did not take what it was given; why is told in the report."""
-        self.counts[f"refused by an agent: {type(error).__name__} {getattr(error, 'check', '')}".rstrip()] += 1
-        self.refusals.append(f"{agent.name}: {error}")
+        """An agent did not take what it was given.
+
+        Raises:
+            Violation: there is no reason for that: the aggregator is honest, and a round without honest agents ends
+                without a prior.
+        """
+        kind = f"{type(error).__name__} {getattr(error, 'check', '')}".rstrip()
+        # It wrote a contribution that never arrived, and waits for the proof that it never will. Or it knows a history
+        # that a backup took back.
+        known = isinstance(error, PlanRefused) and error.check == UNPROVEN
+        require(known or self.world.went_back, 17, f"{agent.name} refuses an honest aggregator: {kind}: {error}")
+        self.counts[f"refused by an agent: {kind}{', history lost' if self.world.went_back else ''}"] += 1
 
     def is_in(self, stage: Stage) -> bool:
         """Whether the newest round is in this stage."""

@@ -10,13 +10,18 @@ from fgpr.secagg.stages import RUNNING
 from machine.faults import Fault
 from machine.steps import COMMITS, FAULTS, WHICH, Steps
 from machine.violation import require
+from machine.wire import Captured
 
 BACK = 20.0
 """Seconds that a clock may go back: less than the skew that signatures allow for."""
 
 
-MOST_BACKUPS = 3
+MOST_BACKUPS = 2
 """In one example: one takes as long as many steps."""
+
+
+REPLAYED = 4
+"""Requests sent again after each restored backup."""
 
 
 class Trouble(Steps):
@@ -61,18 +66,7 @@ class Trouble(Steps):
     @rule(which=st.integers(0, 39))
     def replay(self, which: int) -> None:
         """Somebody sends a request again that went by, to whichever replica is next."""
-        captured = self.choose(self.world.wire.captured, which)
-        spent = (captured.key_id, captured.nonce) in self.world.seen.nonces
-        had_effect = spent or (captured.status is not None and captured.status < 300)
-        before = self.world.dump()
-        status = self.world.wire.deliver(captured.request, Fault.NONE).status_code
-        if had_effect:
-            what = f"{captured.request.method} {captured.request.url.path} again"
-            self.expect(status, {401, 403, 404, 409, 410, 422, 429}, 10, what)
-            self.unchanged(before, 10, what)
-        elif status < 300:
-            # A request that was lost, and arrives only now: from here on it had its effect.
-            captured.status = status
+        self._replay(self.choose(self.world.wire.captured, which))
         self.finished("replay")
 
     @rule(which=WHICH)
@@ -99,6 +93,12 @@ class Trouble(Steps):
         """The operator puts one of the newest two backups in place."""
         backups = self.world.backups
         taken = self.world.restore(backups[-min(back, len(backups))], lose_entries=lose_entries)
+        if taken:
+            # Whatever was signed before is worth nothing now, most of all what the backup does not know.
+            for captured in self.world.wire.captured:
+                captured.is_void = True
+            for captured in self.world.wire.captured[-REPLAYED:]:
+                self._replay(captured)
         self.counts["restored" if taken else "restores refused"] += 1
         self.finished("restore")
 
@@ -116,3 +116,16 @@ class Trouble(Steps):
     def _is_worth_a_backup(self) -> bool:
         backups = self.world.backups
         return len(backups) < MOST_BACKUPS and not (backups and backups[-1].model.last == self.world.seen)
+
+    def _replay(self, captured: Captured) -> None:
+        spent = (captured.key_id, captured.nonce) in self.world.seen.nonces
+        had_effect = spent or (captured.status is not None and captured.status < 300)
+        before = self.world.dump()
+        status = self.world.wire.deliver(captured.request, Fault.NONE).status_code
+        if had_effect or captured.is_void:
+            what = f"{captured.request.method} {captured.request.url.path} again"
+            self.expect(status, {401, 403, 404, 409, 410, 422, 429}, 10, what)
+            self.unchanged(before, 10, what)
+        elif status < 300:
+            # A request that was lost, and arrives only now: from here on it had its effect.
+            captured.status = status

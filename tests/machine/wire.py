@@ -23,12 +23,14 @@ class Captured:
         key_id: of the key that signed it.
         nonce: of its signature.
         status: of its answer; None where none was given.
+        is_void: whether a backup was put in place since it was signed.
     """
 
     request: httpx.Request
     key_id: str
     nonce: str
     status: int | None = None
+    is_void: bool = False
 
 
 class Processes(Protocol):

@@ -67,8 +67,8 @@ class World:
 
         self.observer = Database(url)
         self._turn = 0
-        self._shell: Shell | None = None
-        self.processes = [self._process() for _ in range(REPLICAS)]
+        first = self._process()
+        self.processes = [first, *(self._process(shell=first.shell) for _ in range(1, REPLICAS))]
         self.wire = Wire(self)
         self.operator = Operator(
             ticket, self.wire, self.clock, Ed25519PrivateKey.from_private_bytes(self.random_bytes(32))
@@ -87,10 +87,8 @@ class World:
 
     # processes
 
-    def _process(self) -> Process:
-        process = Process(self.settings, self.clock, self.random_bytes, self._shell)
-        self._shell = process.shell
-        return process
+    def _process(self, before: Process | None = None, shell: Shell | None = None) -> Process:
+        return Process(self.settings, self.clock, self.random_bytes, before, shell)
 
     def next(self) -> Process:
         """The process that serves the next request: each in turn."""
@@ -101,7 +99,7 @@ class World:
         """Begin another one in place of one that was killed."""
         process.close()
         self.crashes += 1
-        self.processes[self.processes.index(process)] = self._process()
+        self.processes[self.processes.index(process)] = self._process(process)
 
     def restart(self) -> None:
         """Every process anew."""
@@ -132,8 +130,7 @@ class World:
         self.operator.api.close()
         for process in self.processes:
             process.close()
-        assert self._shell is not None
-        self._shell.close()
+        self.processes[0].shell.close()
         self.observer.close()
 
     # what is seen
@@ -182,7 +179,7 @@ class World:
         except typer.Exit:
             taken = False
         self.observer = Database(self.settings.database)
-        self.processes = [self._process() for _ in range(REPLICAS)]
+        self.processes = [self._process(process) for process in self.processes]
         require(taken == (continues or lose_entries), 11, f"a backup of {len(leaves)} leaves; {size} are known")
         if taken:
             self.went_back = True

@@ -35,6 +35,17 @@ def test_a_member_that_opened_two_cohorts_is_found(made: Forged) -> None:
     assert made.numbers(dataclasses.replace(journal, openings=both)) == {6}
 
 
+def test_a_member_that_opened_cohorts_of_two_rounds_of_one_prior_is_found(made: Forged) -> None:
+    journal, later = made.journal(made.parties[0]), made.aggregator.round(OPENING)
+    assert later.cohort is not None
+    other = later.cohort.message.model_copy(update={"round": EMPTY})
+    unknown = Answer(cohort=Signed[Cohort].make(made.aggregator.context.keys.service(), other), body=b"")
+    kept = dict(journal.openings) | {OPENING: Answer(cohort=later.cohort, body=b"")}
+    assert made.numbers(dataclasses.replace(journal, openings=kept)) == set()
+    # The aggregator showed that cohort and does not know it, and the agent took the next plan all the same.
+    assert made.numbers(dataclasses.replace(journal, openings=kept | {EMPTY: unknown})) == {6, 13, 14}
+
+
 def test_a_log_that_does_not_continue_what_was_kept_is_found(made: Forged) -> None:
     size = len(made.aggregator.raw_leaves())
     fork, longer = LogPosition(size=5, root=bytes(32)), LogPosition(size=size + 1, root=bytes(32))

@@ -25,6 +25,7 @@ def kathmandu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("kathmandu")
 def test_a_deadline_with_another_zone_is_the_same_instant(aggregator: Aggregator) -> None:
+    """Case E8: SQLite dropped the zone, and the deadline was 8 h off."""
     (party, *_) = aggregator.enrol(4)
     aggregator.advance()
     deadline = datetime.fromisoformat("2031-03-09T13:30:00-08:00")

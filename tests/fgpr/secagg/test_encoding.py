@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fgpr import canonical
@@ -132,7 +132,6 @@ def test_the_average_is_weighted() -> None:
 
 
 @given(st.data())
-@settings(deadline=None)
 def test_the_average_is_within_half_a_level_of_the_exact_one(data: st.DataObject) -> None:
     finite = st.floats(allow_nan=False, allow_infinity=False)
     length = data.draw(st.integers(1, 3))

@@ -3,19 +3,21 @@
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import pairwise
 
 from aggregator.service.invariants.evidence import FORM_ERRORS, Contribution, Evidence, Journal, Round
 from aggregator.service.invariants.invariant import Violation
 from fgpr.auditlog.entries import AnsweredOpening, PriorPublished, RoundVoid
-from fgpr.errors import FgprError, VerificationError
+from fgpr.errors import VerificationError
 from fgpr.message import Signed
 from fgpr.secagg import messages, opening
 from fgpr.secagg.complaint import check_complaint
 from fgpr.secagg.history import PastRound
 from fgpr.secagg.messages import Complaint, Opening
 from fgpr.secagg.roster import Roster
-from fgpr.secagg.void_proof import verify_void
+from fgpr.secagg.void_proof import is_proven_void
+
+Seen = tuple[str, str, int]
+"""Federation, client and round."""
 
 
 def check_bodies(found: Evidence) -> Iterator[Violation]:
@@ -86,11 +88,11 @@ def _counted(found: Evidence, federation: str, number: int, answers: Iterable[An
 
 
 def check_openings(found: Evidence) -> Iterator[Violation]:
-    """6: all that is known of what a member opened in a round names one cohort: rows, void proofs, its journal."""
-    opened: dict[tuple[str, int, str], set[bytes]] = {}
+    """6: a member opened one cohort a round, and of one prior only after void rounds: by rows, proofs and journals."""
+    cohorts: dict[Seen, set[bytes]] = {}
 
     def see(answer: Opening) -> None:
-        opened.setdefault((answer.federation, answer.round, answer.client), set()).add(answer.cohort)
+        cohorts.setdefault((answer.federation, answer.client, answer.round), set()).add(answer.cohort)
 
     for round_ in found.rounds.values():
         for signed in round_.openings.values():
@@ -100,31 +102,75 @@ def check_openings(found: Evidence) -> Iterator[Violation]:
                 see(signed.message)
     for journal in found.handed.journals:
         for number, kept in journal.openings.items():
-            key = journal.federation, number, journal.client
-            opened.setdefault(key, set()).add(kept.cohort.message.digest())
-    for (federation, number, client), cohorts in opened.items():
-        if len(cohorts) > 1:
-            yield Violation(6, f"{client} opened {len(cohorts)} cohorts of round {number} of {federation}")
+            key = journal.federation, journal.client, number
+            cohorts.setdefault(key, set()).add(kept.cohort.message.digest())
+    for (federation, client, number), opened in cohorts.items():
+        if len(opened) > 1:
+            yield Violation(6, f"{client} opened {len(opened)} cohorts of round {number} of {federation}")
+    for client, earlier, later in _unproven(found, _opened(found), _opened(found)):
+        yield Violation(6, f"{client} opened cohorts of {earlier} and {later}, which begin with one prior")
 
 
 def check_contributions(found: Evidence) -> Iterator[Violation]:
-    """14: what an agent wrote is what is stored, and a second contribution for a prior version has a void proof."""
+    """14: what an agent wrote is what is stored, and it took no other plan of a prior version without a void proof."""
     for journal in found.handed.journals:
         for number, body in journal.contributions.items():
             yield from _same(found, journal, number, body)
-    by_client: dict[tuple[str, str], list[Round]] = {}
-    for _, round_ in sorted(found.rounds.items()):
-        for client in round_.contributions:
-            by_client.setdefault((round_.federation, client), []).append(round_)
-    for (_, client), rounds in by_client.items():
-        for earlier, later in pairwise(rounds):
-            if earlier.plan.message.prior_version != later.plan.message.prior_version or earlier.roster is None:
+    bound, taken = _opened(found), set()
+    for round_ in found.rounds.values():
+        bound |= {(round_.federation, client, round_.number) for client in round_.contributions}
+    for journal in found.handed.journals:
+        bound |= {(journal.federation, journal.client, number) for number in journal.contributions}
+        taken |= {(journal.federation, journal.client, number) for number in journal.plans}
+    for client, earlier, later in _unproven(found, bound, bound | taken):
+        yield Violation(
+            14, f"{client} took part in {earlier} and took the plan of {later}, of the same prior, without a void proof"
+        )
+
+
+def _opened(found: Evidence) -> set[Seen]:
+    """Who opened a cohort that is not empty, of which round."""
+    seen: set[Seen] = set()
+    for round_ in found.rounds.values():
+        cohort = None if round_.cohort is None else round_.cohort.message.digest()
+        seen |= {
+            (round_.federation, client, round_.number)
+            for client, signed in round_.openings.items()
+            if signed.message.cohort == cohort
+        }
+    for journal in found.handed.journals:
+        seen |= {
+            (journal.federation, journal.client, number)
+            for number, kept in journal.openings.items()
+            if kept.cohort.message.members
+        }
+    return seen
+
+
+def _unproven(found: Evidence, bound: set[Seen], taken: set[Seen]) -> Iterator[tuple[str, Round, Round]]:
+    """Client, a round of `bound`, and a later one of `taken` whose plan has the same prior and proves nothing."""
+    rounds: dict[tuple[str, str], list[int]] = {}
+    for federation, client, number in sorted(taken):
+        rounds.setdefault((federation, client), []).append(number)
+    # Hundreds of clients stand before the same two rounds.
+    proven: dict[tuple[str, int, int], bool] = {}
+    for federation, client, number in sorted(bound):
+        for other in rounds.get((federation, client), ()):
+            earlier, later = found.rounds.get((federation, number)), found.rounds.get((federation, other))
+            if earlier is None or later is None or other <= number:
                 continue
-            past = PastRound(earlier.plan.message, earlier.roster, contributed=True)
-            try:
-                verify_void(past, later.plan.message.void, found.service_key)
-            except FgprError as error:
-                yield Violation(14, f"{client} contributed to {earlier} and, for the same prior, to {later}: {error}")
+            key = federation, number, other
+            if key not in proven:
+                proven[key] = _goes_on(found, earlier, later)
+            if not proven[key]:
+                yield client, earlier, later
+
+
+def _goes_on(found: Evidence, earlier: Round, later: Round) -> bool:
+    if earlier.roster is None or later.plan.message.prior_version != earlier.plan.message.prior_version:
+        return True
+    past = PastRound(earlier.plan.message, earlier.roster, contributed=True)
+    return is_proven_void(past, [later.plan.message], found.service_key)
 
 
 def _same(found: Evidence, journal: Journal, number: int, body: bytes) -> Iterator[Violation]:

@@ -57,7 +57,8 @@ INVARIANTS: dict[int, Invariant] = {
         "ask the named client for the body in its journal, and " + _TAMPERED,
     ),
     6: Invariant(
-        "No member opened two cohorts of one round.",
+        "No member opened two cohorts of one round, or cohorts of two rounds of one prior version unless the earlier "
+        "is void.",
         "revoke the member: its agent was changed or its disk rolled back, and it counts among the x",
     ),
     7: Invariant("A cohort lies within the invited, and these within the enrolled and not revoked.", _TAMPERED),
@@ -82,8 +83,8 @@ INVARIANTS: dict[int, Invariant] = {
         by_journals=True,
     ),
     14: Invariant(
-        "An agent sends one masked vector a round, and a second contribution for a prior version only after a void "
-        "proof.",
+        "An agent sends one masked vector a round. Once it contributed to a round or opened a cohort of it, it takes "
+        "another plan of the same prior version only after a void proof.",
         "stop that agent: its home was copied or rolled back; let it leave and enrol anew",
     ),
     15: Invariant(
