@@ -17,7 +17,7 @@ from demo.aggregator_process import FEDERATION, AggregatorProcess, federation_of
 from demo.fleet import Fleet
 from demo.observation import Notebook
 from demo.report import Findings
-from fgpr.errors import FgprError, Unavailable
+from fgpr.errors import CommitteeError, FgprError, Unavailable
 from fgpr.gp.model import Prior
 from fgpr.rest import RoundSummary
 from fgpr.secagg import committee
@@ -69,14 +69,15 @@ class Wish:
         """Of secure aggregation.
 
         Raises:
-            EncodingError, CommitteeError: so many engines cannot be dealt to so many groups.
+            EncodingError, CommitteeError: so many engines cannot be dealt to so many groups, or a round cannot miss as
+                many of them as are killed.
         """
         combine = "mean" if self.groups == 1 else "median"
         rules = AggregationRules.from_json(
             {"groups": self.groups, "combine": combine, "largest_step": self.largest_step}
         )
         # Else the aggregator would wait for more engines, and nobody would say why.
-        committee.size(
+        numbers = committee.size(
             seats=min(self.clients, rules.committee_cap),
             servants=self.clients,
             invited=self.clients,
@@ -85,6 +86,12 @@ class Wish:
             delta=rules.delta,
             groups=rules.groups,
         )
+        missable, dead = numbers.seats - numbers.threshold, fates.killed(self.clients, self.drop)
+        if dead * numbers.seats > missable * self.clients:
+            raise CommitteeError(
+                f"drop {self.drop:g} kills {dead} of {self.clients} agents in each round, and their committee of "
+                f"{numbers.seats} can miss {missable}: kill fewer"
+            )
         return rules
 
 

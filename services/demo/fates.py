@@ -19,8 +19,13 @@ Fates = dict[int, Fate]
 """Of one agent: its fate by round."""
 
 
+def killed(agents: int, fraction: float) -> int:
+    """How many agents die in each round."""
+    return math.floor(fraction * agents + 0.5)
+
+
 def draw(names: Sequence[str], fraction: float, rounds: int, seed: int) -> dict[str, Fates]:
-    """Deal out fates: round(fraction * n) agents a round, others each round, the three steps in turn.
+    """Deal out fates: `killed` agents a round, others each round, the three steps in turn.
 
     Args:
         names: the agents.
@@ -28,7 +33,7 @@ def draw(names: Sequence[str], fraction: float, rounds: int, seed: int) -> dict[
         rounds: how many rounds are dealt out.
         seed: of the order in which agents come.
     """
-    count = math.floor(fraction * len(names) + 0.5)
+    count = killed(len(names), fraction)
     fates: dict[str, Fates] = {name: {} for name in names}
     order = np.random.default_rng([seed, 1]).permutation(len(names))
     steps = list(Fate)

@@ -1,4 +1,5 @@
 import dataclasses
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,22 +16,29 @@ from fgpr.secagg.stages import Stage
 from support.aggregator import CONTRIBUTE_SECONDS, OPEN_SECONDS, Aggregator, served, settings_of, wait_until
 
 
-def test_a_client_that_dies_stops_nothing(keeping: Aggregator) -> None:
-    parties = keeping.enrol(4)
+@pytest.fixture
+def five(tmp_path: Path, database_url: str) -> Iterator[Aggregator]:
+    """One that keeps its deadlines and waits for five clients, of which one may be missed."""
+    with served(tmp_path, settings_of(min_clients=5), url=database_url) as made:
+        yield made
+
+
+def test_a_client_that_dies_stops_nothing(five: Aggregator) -> None:
+    keeping, parties = five, five.enrol(5)
     wait_until(lambda: keeping.last_round() == 1)
     start = parties[0].prior().prior.message.vector()
-    shifts, weights = (0.1, 0.3, -0.2), (10, 30, 5)
+    shifts, weights = (0.1, 0.3, -0.2, 0.2), (10, 30, 5, 7)
     for party, shift, weight in zip(parties, shifts, weights, strict=False):
         party.contribute(start + shift, weight)
-    # The fourth never posts, and nobody sends anything more.
+    # The fifth never posts, and nobody sends anything more.
     keeping.clock.forward(CONTRIBUTE_SECONDS - 1)
     assert keeping.round(1).stage is Stage.CONTRIBUTING
     keeping.clock.forward(1)
     wait_until(lambda: keeping.round(1).stage is Stage.OPENING)
     cohort = keeping.round(1).cohort
     assert cohort is not None
-    assert cohort.message.clients() == {"client-00", "client-01", "client-02"}
-    for party in parties[:3]:
+    assert cohort.message.clients() == {"client-00", "client-01", "client-02", "client-03"}
+    for party in parties[:4]:
         party.open()
     assert keeping.round(1).stage is Stage.OPENING
     keeping.clock.forward(OPEN_SECONDS)
@@ -115,7 +123,7 @@ def test_what_became_due_while_no_process_ran_is_done_at_once(aggregator: Aggreg
     assert aggregator.kinds()[-3:] == ["plan", "aborted", "plan"]
 
 
-@pytest.mark.parametrize("answered", [0, 1, 2])
+@pytest.mark.parametrize("answered", [0, 1, 3])
 def test_fewer_openings_than_the_threshold_never_publish(keeping: Aggregator, answered: int) -> None:
     parties = keeping.enrol(4)
     wait_until(lambda: keeping.last_round() == 1)
@@ -125,5 +133,5 @@ def test_fewer_openings_than_the_threshold_never_publish(keeping: Aggregator, an
         assert party.open().counted
     keeping.clock.forward(OPEN_SECONDS + CONTRIBUTE_SECONDS)
     wait_until(lambda: keeping.round(1).stage is Stage.ABORTED)
-    assert keeping.round(1).reason == f"{answered} members opened, 3 are needed"
+    assert keeping.round(1).reason == f"{answered} members opened, 4 are needed"
     assert keeping.prior().version == 0

@@ -26,13 +26,13 @@ from support.lying_server import lying_server
 from support.party import Party
 
 LIAR = 2
-THRESHOLD_OF_20 = 13
+THRESHOLD_OF_20 = 15
 OTHER_ROWS = {"cycle": ROWS["cycle"], "T24": ROWS["T24"][::-1].copy()}
 LARGEST = 2**30 - 1
 
 
 def on_round(
-    row: str, by: str, name: str, expected: str, play: Callable[[RoundOfLiars], str], clients: int = 6
+    row: str, by: str, name: str, expected: str, play: Callable[[RoundOfLiars], str], clients: int = 8
 ) -> Attack:
     """Liars among clients or members: the library's functions in memory, a real aggregator of twenty over HTTP."""
 
@@ -249,19 +249,20 @@ ATTACKS: list[Attack] = [
     on_round(
         "13",
         "R",
-        "two of the first fifteen lie together, so that a third looks wrong",
+        "two of the first seventeen lie together, so that a third looks wrong",
         "mended, client-00 disputed, client-01 disputed",
-        _together(15, 2),
+        _together(17, 2),
         clients=20,
     ),
-    on_round("13", "R", "x of twenty lie together, so that four look wrong", "aborted", _together(20, 4), clients=20),
+    on_round("13", "R", "three of twenty lie together, so that three look wrong", "aborted", _together(20, 3), clients=20),
     Attack(
         "13",
         "R",
         "spare + 1 members, less those that they make look wrong, lie together",
         {},
         {},
-        "not promised: the record tells both numbers; with gamma 0.2 and all of four or more open it takes more than x",
+        "not promised: the record tells both numbers; with gamma 0.2, all of five or more open and nobody disputed it "
+        "takes more than x",
     ),
     on_round("13", "C1", "a client's wrong share for one member", "mended, client-03 disputed", _bad_share),
     on_round("13", "C1", "more wrong shares than can be mended", "aborted", _bad_shares),

@@ -43,7 +43,7 @@ def _sybil(scene: Scene) -> str:
 
 def _seats_left_out(scene: Scene) -> str:
     plan = scene.plan()
-    scene.lie(seats=plan.seats[:4], threshold=3)
+    scene.lie(seats=plan.seats[:3], threshold=3)
     return scene.victim().contribute()
 
 
@@ -124,7 +124,7 @@ ATTACKS: list[Attack] = [
     on_client("6", "a seat's opening key swapped for the aggregator's own", "plan check 12", _own_opening_key),
     on_client("6", "an old opening key put back into its seat", "plan check 12", _old_opening_key),
     on_client("6", "a sybil in a roster that the roster key did not sign", "plan check 7", _sybil),
-    on_client("6", "a seat left out, the threshold lowered", "plan check 10", _seats_left_out),
+    on_client("6", "seats left out, the threshold lowered", "plan check 10", _seats_left_out),
     on_client("6", "opening keys hidden, the threshold lowered", "plan check 8", _keys_hidden),
     on_client("6", "invited clients picked by hand", "plan check 10", _invited_by_hand),
     on_client("6", "fewer corrupt clients assumed than the owner allows", "plan check 9", _one_corrupt_less),

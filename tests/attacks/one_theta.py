@@ -29,7 +29,7 @@ ATTACKS: list[Attack] = [
         "11",
         "A2",
         "two of four cohorts that isolate a client, opened from one prior version with x in league",
-        {"memory": "37 and 35 of 37 answers"},
+        {"memory": "45 and 27 of 45 answers"},
         {"memory": lambda _: _four_cohorts()},
         "each honest member is the one of the next row",
     ),

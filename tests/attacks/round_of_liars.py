@@ -65,9 +65,9 @@ def _told(theta: np.ndarray, disputed: tuple[str, ...], silent: list[str]) -> st
 
 
 class InMemoryRound:
-    """Six clients by default, threshold 4: all six openings mend one wrong one."""
+    """Eight clients by default, threshold 6: all eight openings mend one wrong one."""
 
-    def __init__(self, clients: int = 6, rules: AggregationRules | None = None) -> None:
+    def __init__(self, clients: int = 8, rules: AggregationRules | None = None) -> None:
         self._federation = Federation(clients, rules)
         self.names = self._federation.names
         plan = self._federation.plan().message
@@ -112,9 +112,9 @@ class InMemoryRound:
 
 
 class HttpRound:
-    """Twenty clients, threshold 13: fifteen openings end it where they agree, else all are waited for: three mended."""
+    """Twenty clients, threshold 15: seventeen openings end it where they agree, else all are waited for: two mended."""
 
-    mends, early = 3, 15
+    mends, early = 2, 17
 
     def __init__(self, aggregator: Aggregator) -> None:
         self._aggregator = aggregator

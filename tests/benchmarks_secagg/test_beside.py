@@ -10,7 +10,7 @@ from benchmarks_secagg.flower_round import FlowerCost
 
 
 def ours(clients: int = 60) -> Cost:
-    return Cost(clients, 60, 37, 15.0, 1.0, 10.0, 1.0, 20.0, 9.0, 1.5, 28_000, 1_000, 9_000, 60_000)
+    return Cost(clients, 60, 45, 15.0, 1.0, 10.0, 1.0, 20.0, 9.0, 1.5, 28_000, 1_000, 9_000, 60_000)
 
 
 def test_ratios_are_of_the_same_work() -> None:
@@ -45,7 +45,7 @@ def test_what_is_asked_is_the_round_that_was_measured(tmp_path: Path) -> None:
     with flower_process(program) as process:
         assert process is not None
         assert measure_flower(process, ours()) == FlowerCost(1.5, 2.5, 7, 0.0)
-    asked = {"clients": 60, "lost": 6, "threshold": 37, "numbers": 32, "weight": 192}
+    asked = {"clients": 60, "lost": 6, "threshold": 45, "numbers": 32, "weight": 192}
     assert json.loads(heard.read_text()) == asked
 
 

@@ -131,6 +131,9 @@ def test_a_wish_that_cannot_be_met_is_one_line(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("fgpr-demo: there is no sensor 1")
     assert len(done.stderr.splitlines()) == 1
+    done = _demo("--clients", "6", "--drop", "0.25")
+    assert done.returncode == 1
+    assert done.stderr.startswith("fgpr-demo: drop 0.25 kills 2 of 6 agents in each round")
     (tmp_path / "old").write_text("something")
     done = _demo("--keep", str(tmp_path))
     assert (done.returncode, "not empty" in done.stderr) == (1, True)

@@ -83,8 +83,8 @@ def test_garbage_for_everybody_is_void_and_the_liar_is_left_out_of_the_next_plan
 
 
 def test_garbage_for_two_is_complained_of_and_the_round_publishes_all_the_same() -> None:
-    # Seven seats, x = 1, t = 5: two can be missed.
-    made = closed(federation(7), (4, 5))
+    # Eight seats, x = 1, t = 6: two can be missed.
+    made = closed(federation(8), (4, 5))
     answer(made, (4, 5))
     made.open(LIAR)
     assert made.revoked == {LIAR}
@@ -98,14 +98,14 @@ def test_garbage_for_two_is_complained_of_and_the_round_publishes_all_the_same()
 
 
 def test_garbage_for_just_as_many_as_stop_a_round_leads_over_a_carry_to_a_prior() -> None:
-    # t = 4 of 6: three complain, two open, so neither the cohort nor the void proof gets four.
-    made = closed(federation(6), (4, 5, 6))
+    # t = 6 of 8: three complain, four open, so neither the cohort nor the void proof gets six.
+    made = closed(federation(8), (4, 5, 6))
     answer(made, (4, 5, 6))
     assert made.revoked == {LIAR}
     made.abort(Event.TOO_FEW_OPENINGS)
-    for name in made.names[3:]:
+    for name in made.names[3:6]:
         made.open(name)
-    for name in made.names[:2]:
+    for name in made.names[:2] + made.names[6:]:
         with pytest.raises(CohortRefused):
             made.open(name)
     assert made.settle() is Stage.CARRIED
@@ -115,16 +115,16 @@ def test_garbage_for_just_as_many_as_stop_a_round_leads_over_a_carry_to_a_prior(
     assert cohort is not None
     assert LIAR in made.now.plan.message.invited
     assert LIAR not in cohort.message.clients()
-    assert len(cohort.message.members) == 3
+    assert len(cohort.message.members) == 5
     answer(made, ())
     np.testing.assert_allclose(made.finish().theta, VALUES, atol=1e-8)
 
 
 def test_x_complaints_convict_nobody() -> None:
-    made = closed(federation(6), (4,))
+    made = closed(federation(8), (4,))
     answer(made, (4,))
     assert made.revoked == set()
-    np.testing.assert_allclose(made.finish().theta, (5 * VALUES + [1, 0, 0]) / 6, atol=1e-8)
+    np.testing.assert_allclose(made.finish().theta, (7 * VALUES + [1, 0, 0]) / 8, atol=1e-8)
     made.log.append(entries.Convicted(federation=NAME, client=LIAR, round=1))
     with pytest.raises(VerificationError, match="do not convict"):
         check_log(made)

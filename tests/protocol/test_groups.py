@@ -183,21 +183,21 @@ def bad_shares(made: Federation, bad: Mapping[str, Iterable[int]]) -> dict[str, 
 
 
 def test_wrong_shares_in_different_groups_are_mended_apart() -> None:
-    # Threshold 14 of 25: eleven to spare mend five in each group, where one sum would be lost with ten.
+    # Threshold 19 of 25: six to spare mend three in each group, where one sum would be lost with six.
     made = federation()
     made.plan()
     first, second = (part[0] for part in made.now.plan.message.parts(made.names)[:2])
     made.rounds.clear()
-    given = bad_shares(made, {first: range(1, 6), second: range(6, 11)})
+    given = bad_shares(made, {first: range(1, 4), second: range(4, 7)})
     record = made.finish()
     np.testing.assert_allclose(record.theta, np.median(averages(made, given), axis=0), atol=1e-7)
     assert made.now.unmasked is not None
-    assert (made.now.unmasked.disputed, made.now.unmasked.refused) == (made.names[:10], ())
+    assert (made.now.unmasked.disputed, made.now.unmasked.refused) == (made.names[:6], ())
 
 
 def test_more_wrong_shares_than_can_be_mended_cost_their_own_group_only() -> None:
     made = federation()
-    given = bad_shares(made, {"client-02": range(1, 7)})
+    given = bad_shares(made, {"client-02": range(1, 5)})
     state = made.now
     assert state.cohort is not None
     plan, cohort = state.plan.message, state.cohort.message

@@ -1,65 +1,107 @@
-"""A limit of the counting argument: openings of several cohorts of one plan add up (docs/protocol.md, Why it holds)."""
+"""Members shown different cohorts of one plan: their answers add up, and to what (docs/protocol.md, Why it holds)."""
 
-import numpy as np
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+import itertools
+import random
+from collections.abc import Iterator, Mapping
 
-from fgpr.message import Signed
-from fgpr.secagg.contributor import FIELD
+import pytest
+
+from attacks.mixed_openings import CORRUPT, SHOWN, show
+from attacks.scene import ME, in_memory
+from fgpr.secagg import committee
 from fgpr.secagg.field import MERSENNE_61
-from fgpr.secagg.messages import Cohort
-from support import malice
 from support.federation import Federation
+from support.mixed_answers import Learned, Seen, learned, pooled, unmasked
 
-WEIGHTS = (5, 7, 3, 11, 2, 13)
+SIZES = [(c, x) for c in range(3, 8) for x in (1, 2) if c - x > 1]
+CLIENTS = frozenset("ABCDE")
+STRUCTURED = [
+    tuple(frozenset(names) for names in four)
+    for four in (
+        ("AB", "CD", "ABCD", ""),
+        ("AB", "ABC", "ABCDE", "DE"),
+        ("AB", "BC", "CA", "ABC"),
+        ("AB", "CD", "AC", "BD"),
+    )
+]
+"""Cohorts to choose among: with the sum of two others, nested, in a ring, and the four of which two pairs sum alike."""
+
+Shown = Mapping[int, frozenset[str]]
+"""For each honest seat the honest clients of the cohort that it answered; none for the empty one."""
 
 
-def at_zero(points: list[int]) -> dict[int, int]:
-    """Lagrange coefficients for the value at 0."""
-    found = {}
-    for i in points:
-        value = 1
-        for k in points:
-            if k != i:
-                value = value * -k * pow(i - k, -1, MERSENNE_61) % MERSENNE_61
-        found[i] = value
+def assignments(honest: list[int], chance: random.Random) -> Iterator[Shown]:
+    """Which cohort each honest member is shown: all ways, up to 300, among structured ones, and 300 by chance."""
+    for four in STRUCTURED:
+        ways = list(itertools.product(four, repeat=len(honest)))
+        for way in ways if len(ways) <= 300 else chance.sample(ways, 300):
+            yield dict(zip(honest, way, strict=True))
+    for _ in range(300):
+        four = tuple(frozenset(name for name in CLIENTS if chance.random() < 0.5) for _ in range(4))
+        yield {seat: chance.choice(four) for seat in honest}
+
+
+def known(p: int, t: int, corrupt: set[int], shown: Shown) -> list[Learned]:
+    """What the corrupt seats' shares and the honest ones' answers give away."""
+    seen = [Seen(seat, frozenset([name])) for seat in corrupt for name in CLIENTS]
+    return learned(p, t, [*seen, *(Seen(seat, clients) for seat, clients in shown.items())])
+
+
+def is_one_sum(found: list[Learned], shown: Shown, least: int) -> bool:
+    """Nothing, or the sum over exactly those whom `least` honest members or more checked as the honest of one cohort."""
+    if not found:
+        return True
+    (one, *more) = found
+    alike = sum(clients == one.masks.keys() for clients in shown.values())
+    return not more and set(one.masks.values()) == {1} and alike >= least
+
+
+def search(p: int, c: int, x: int, t: int) -> list[Shown]:
+    """Assignments that give away more than one sum, or another one than t - x honest members checked."""
+    chance, found = random.Random(f"{p} {c} {x} {t}"), []
+    for corrupt in itertools.islice(itertools.combinations(chance.sample(range(1, c + 1), c), x), 3):
+        honest = [seat for seat in range(1, c + 1) if seat not in corrupt]
+        for shown in assignments(honest, chance):
+            if not is_one_sum(known(p, t, set(corrupt), shown), shown, t - x):
+                found.append(shown)
     return found
 
 
-def test_three_cohorts_without_t_answers_each_give_a_combination_of_two_sums() -> None:
-    # Six members, t = 4; client-00 is the aggregator's, and with it every share that client-00 made or got.
-    made = Federation(6)
-    plan = made.plan().message
-    corrupt, a, b, c, d, last = made.names
-    seats = {name: seat for seat, name in enumerate(made.names, start=1)}
-    for name, weight in zip(made.names, WEIGHTS, strict=True):
-        made.contribute(name, np.zeros(3), weight)
-    cohorts = {(a, b): made.cohort_of((corrupt, a, b)), (c, d): made.cohort_of((corrupt, c, d))}
-    both = made.cohort_of((corrupt, a, b, c, d))
+@pytest.mark.parametrize("p", [11, 31])
+@pytest.mark.parametrize(("c", "x"), SIZES)
+def test_one_sum_that_two_thirds_of_the_honest_members_checked_is_all_that_is_learned(c: int, x: int, p: int) -> None:
+    assert search(p, c, x, committee.threshold(c, x)) == []
 
-    def share(sender: str, member: str) -> int:
-        key = made.clients[member].member(plan).opening_key
-        assert isinstance(key, X25519PrivateKey)
-        box = malice.opened(plan, made.clients[sender], seats[member], made.now.contributions[sender], key)
-        return int(FIELD.from_bytes(box, 4)[3])
 
-    # Shares of weights, the corrupt client's own taken off.
-    own = {name: share(corrupt, name) for name in made.names}
+@pytest.mark.parametrize(("c", "x"), SIZES)
+def test_with_one_opening_less_the_same_search_finds_more(c: int, x: int) -> None:
+    # floor((c + x) / 2) + 1 is one less for 4, 6 and 7 seats of which one, and 5 and 7 of which two are corrupt.
+    assert search(11, c, x, committee.threshold(c, x) - 1)
 
-    def answer(member: str, cohort: Signed[Cohort]) -> int:
-        signed = made.ask(member, made.view(member, cohort))
-        return int(FIELD.from_bytes(signed.message.sum, 4)[3]) - own[member]
 
-    known, factor = {}, {}
-    for pair, cohort in cohorts.items():
-        points = {seats[name]: answer(name, cohort) for name in pair}
-        points[seats[corrupt]] = sum(share(name, corrupt) for name in pair)
-        assert len(points) == plan.threshold - 1
-        lagrange = at_zero([*points, seats[last]])
-        masked = sum(int(FIELD.from_bytes(made.now.contributions[name].masked, 4)[3]) for name in pair)
-        # masked - mask = weight of the pair, and the mask lacks one point only.
-        inverse = pow(lagrange.pop(seats[last]), -1, MERSENNE_61)
-        known[pair] = (masked - sum(lagrange[at] * value for at, value in points.items())) * inverse
-        factor[pair] = inverse
-    learned = (sum(known.values()) - answer(last, both)) % MERSENNE_61
-    weights = {(a, b): 7 + 3, (c, d): 11 + 2}
-    assert learned == sum(factor[pair] * weights[pair] for pair in cohorts) % MERSENNE_61
+@pytest.mark.parametrize(("c", "x"), SIZES)
+def test_t_less_x_honest_answers_give_the_sum_and_one_less_gives_nothing(c: int, x: int) -> None:
+    t, corrupt = committee.threshold(c, x), set(range(1, x + 1))
+    for alike in range(c - x + 1):
+        shown = {seat: CLIENTS if seat <= x + alike else frozenset[str]() for seat in range(x + 1, c + 1)}
+        expected = [Learned(dict.fromkeys(sorted(CLIENTS), 1), 0)] if alike >= t - x else []
+        assert known(11, t, corrupt, shown) == expected
+
+
+@pytest.mark.parametrize("short", [0, 1])
+def test_real_answers_to_two_cohorts_and_both_together(short: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # One opening less than t of seven is what floor((c + x) / 2) + 1 would take.
+    t = committee.threshold(7, 1) - short
+    monkeypatch.setattr(committee, "threshold", lambda c, x: t)
+    scene = in_memory(Federation(7))
+    show(scene)
+    made = scene.federation
+    found = learned(MERSENNE_61, scene.now.threshold, pooled(made, [CORRUPT], SHOWN, 3))
+    if not short:
+        assert found == []
+        return
+    # What client-01 contributed weighs 8, the rest 10 each.
+    (one,) = found
+    weights = {name: 8 if name == ME else 10 for name in made.names}
+    assert unmasked(made, one, 3) == sum(weights[name] * factor for name, factor in one.masks.items()) % MERSENNE_61
+    assert len(one.masks) == 6

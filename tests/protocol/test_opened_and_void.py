@@ -13,24 +13,24 @@ from support.client import PlanChecked
 from support.federation import Federation
 
 
-def void_after_three_opened() -> Federation:
-    """Ten clients, t = 7: three opened the cohort of ten, the others proved the round void."""
+def void_after_two_opened() -> Federation:
+    """Ten clients, t = 8: two opened the cohort of ten, the others proved the round void."""
     made = Federation(10)
     made.plan()
     for name in made.names:
         made.contribute(name, np.array([0.1, 0.2, 0.3]), 2)
     made.close()
-    for name in made.names[:3]:
+    for name in made.names[:2]:
         made.open(name)
     made.abort(Event.TOO_FEW_OPENINGS)
-    for name in made.names[3:]:
+    for name in made.names[2:]:
         made.open(name)
     assert made.settle() is Stage.VOID
     return made
 
 
 def test_whoever_opened_a_round_that_was_proven_void_opens_the_next_one_without_a_client() -> None:
-    made = void_after_three_opened()
+    made = void_after_two_opened()
     made.plan()
     for name in made.names[:9]:
         made.contribute(name, np.array([0.1, 0.2, 0.3]), 2)
@@ -51,7 +51,7 @@ def test_whoever_opened_a_round_that_was_proven_void_opens_the_next_one_without_
 
 
 def test_without_the_proof_a_round_that_was_opened_is_compared_with() -> None:
-    made = void_after_three_opened()
+    made = void_after_two_opened()
     made.plan()
     for name in made.names[:9]:
         made.contribute(name, np.array([0.1, 0.2, 0.3]), 2)

@@ -66,13 +66,13 @@ def test_rounds_follow_one_another_with_fresh_keys() -> None:
     assert all(min(client.opening_keys) == 3 for client in made.clients.values())
 
 
-# Six clients: t = 4, min_cohort = 3. Whoever contributed may be gone when it comes to opening, and the other way round.
+# Eight clients: t = 6, min_cohort = 3. Whoever contributed may be gone when it comes to opening, and the other way round.
 @pytest.mark.parametrize(
     "silent", [(), ("client-00",), ("client-02", "client-05"), ("client-01", "client-03", "client-04")]
 )
 @pytest.mark.parametrize("gone", [(), ("client-00",), ("client-04", "client-05")])
 def test_missing_clients_change_nothing_for_those_who_are_there(silent: tuple[str, ...], gone: tuple[str, ...]) -> None:
-    made = Federation(6)
+    made = Federation(8)
     given = updates(made, without=silent)
     record = made.run(given, openers=[name for name in made.names if name not in gone])
     assert record is not None
@@ -81,7 +81,7 @@ def test_missing_clients_change_nothing_for_those_who_are_there(silent: tuple[st
 
 def test_one_member_too_few_opens_nothing() -> None:
     made = Federation(6)
-    assert made.run(updates(made), openers=made.names[:3]) is None
+    assert made.run(updates(made), openers=made.names[:4]) is None
     assert made.now.stage is Stage.ABORTED
     assert made.prior.version == 0
 
@@ -94,17 +94,18 @@ def test_one_contribution_too_few_is_not_even_closed() -> None:
     assert made.now.empty.message.members == ()
 
 
-@pytest.mark.parametrize(("min_cohort", "published"), [(3, True), (4, False)])
+@pytest.mark.parametrize(("min_cohort", "published"), [(4, True), (5, False)])
 def test_a_dead_client_stops_nobody_or_the_quorum_says_so(min_cohort: int, published: bool) -> None:
-    # Case C1, with four clients: the fourth is killed before it posts.
-    made = Federation(4, AggregationRules(min_cohort=min_cohort))
+    # Case C1, with five clients: the fourth is killed before it posts.
+    made = Federation(5, AggregationRules(min_cohort=min_cohort))
     given = updates(made, without=["client-03"])
-    record = made.run(given, openers=made.names[:3])
+    rest = [name for name in made.names if name != "client-03"]
+    record = made.run(given, openers=rest)
     if published:
         assert record is not None
         check_average(record, list(given.values()))
         assert made.now.cohort is not None
-        assert made.now.cohort.message.clients() == set(made.names[:3])
+        assert made.now.cohort.message.clients() == set(rest)
     else:
         assert record is None
         assert made.now.stage is Stage.ABORTED

@@ -12,8 +12,8 @@ from support import malice
 from support.federation import Federation
 
 
-def closed(size: int = 6) -> Federation:
-    """Six clients, t = 4: all six openings mend one wrong one."""
+def closed(size: int = 8) -> Federation:
+    """Eight clients, t = 6: all eight openings mend one wrong one."""
     made = Federation(size)
     made.plan()
     for name in made.names:
@@ -27,7 +27,7 @@ def check_published(made: Federation) -> None:
     np.testing.assert_allclose(record.theta, [0.5, -0.5, 1.0], atol=1e-8)
 
 
-@pytest.mark.parametrize("liar", [0, 3, 5])
+@pytest.mark.parametrize("liar", [0, 3, 7])
 @pytest.mark.parametrize("added", [1, 2**60, 2**61 - 2])
 def test_one_wrong_opening_is_mended_and_its_member_reported(liar: int, added: int) -> None:
     made = closed()
@@ -77,19 +77,19 @@ def lied(size: int, came: int, liars: int, framed: int) -> Federation:
     return made
 
 
-def test_two_of_fifteen_that_lie_together_are_not_believed_before_all_have_opened() -> None:
-    # t = 13 of 20, two to spare: mending one wrong opening would take the third member for the liar.
-    made = lied(20, came=15, liars=2, framed=1)
+def test_two_of_seventeen_that_lie_together_are_not_believed_before_all_have_opened() -> None:
+    # t = 15 of 20, two to spare: mending one wrong opening would take the third member for the liar.
+    made = lied(20, came=17, liars=2, framed=1)
     with pytest.raises(OpeningsContradict, match="every further opening is waited for"):
         made.finish(last_chance=False)
-    for name in made.names[15:]:
+    for name in made.names[17:]:
         made.open(name)
     check_published(made)
     assert made.now.unmasked is not None
-    assert (made.now.unmasked.disputed, made.now.unmasked.spare) == (made.names[:2], 7)
+    assert (made.now.unmasked.disputed, made.now.unmasked.spare) == (made.names[:2], 5)
 
 
-@pytest.mark.parametrize(("size", "came", "liars", "framed"), [(20, 20, 3, 5), (10, 10, 1, 3), (60, 60, 11, 13)])
+@pytest.mark.parametrize(("size", "came", "liars", "framed"), [(20, 20, 2, 4), (10, 10, 1, 2), (60, 60, 7, 9)])
 def test_as_many_liars_as_can_be_mended_frame_nobody(size: int, came: int, liars: int, framed: int) -> None:
     made = lied(size, came, liars, framed)
     check_published(made)
@@ -97,8 +97,8 @@ def test_as_many_liars_as_can_be_mended_frame_nobody(size: int, came: int, liars
     assert made.now.unmasked.disputed == made.names[:liars]
 
 
-@pytest.mark.parametrize(("size", "came", "liars", "framed"), [(20, 20, 4, 4), (10, 10, 2, 2), (60, 60, 12, 12)])
-def test_x_liars_that_lie_together_stop_a_round_that_all_opened_and_no_more(
+@pytest.mark.parametrize(("size", "came", "liars", "framed"), [(20, 20, 3, 3), (12, 12, 2, 2), (60, 60, 8, 8)])
+def test_as_many_liars_as_they_frame_stop_a_round_that_all_opened_and_no_more(
     size: int, came: int, liars: int, framed: int
 ) -> None:
     made = lied(size, came, liars, framed)
@@ -109,12 +109,12 @@ def test_x_liars_that_lie_together_stop_a_round_that_all_opened_and_no_more(
 
 
 @pytest.mark.parametrize(
-    ("size", "came", "liars", "framed"), [(20, 20, 5, 3), (10, 10, 3, 1), (20, 15, 2, 1), (20, 15, 3, 0)]
+    ("size", "came", "liars", "framed"), [(20, 20, 4, 2), (10, 10, 2, 1), (20, 20, 6, 0), (20, 17, 2, 1), (20, 17, 3, 0)]
 )
 def test_more_liars_than_that_publish_what_they_like_and_nobody_is_convicted(
     size: int, came: int, liars: int, framed: int
 ) -> None:
-    # The limit of the code: spare + 1 less the disputed ones. Where few opened by the deadline it is below x.
+    # The limit of the code: spare + 1 less the disputed ones. Where somebody is disputed it may be x, or fewer.
     made = lied(size, came, liars, framed)
     record = made.finish()
     # The first average is what they chose: the sum moved by STEP, over `size` weights of 3.

@@ -57,14 +57,16 @@ def four_cohorts() -> tuple[list[int], int]:
         How many answers S1 and S1' get where as few honest members as will do are asked for the first, and t.
     """
     made = Colluding()
-    # A, P and Q are seventeen, R and T sixteen; the last fifteen contribute to neither.
+    # A, P and Q are seventeen, R and T sixteen; the last fifteen contribute to neither. So many are asked for S1 that
+    # it takes one of R and T, too, which then cannot contribute to S1'.
     first, second, others = made.honest[:17], made.honest[17:33], made.honest[33:]
     colluders = made.corrupt[:6]
     threshold = made.federation.plan().message.threshold
     made.federation.rounds.clear()
-    asked = [*first, *others][: threshold - len(made.corrupt)]
+    asked = [*first, *others, *second][: threshold - len(made.corrupt)]
     made.contribute([*colluders, *first])
     answers = [made.answers([*colluders, *first], asked)]
-    made.contribute([*colluders, *second])
-    answers.append(made.answers([*colluders, *second], made.honest))
+    left = [*colluders, *(name for name in second if name not in asked)]
+    made.contribute(left)
+    answers.append(made.answers(left, made.honest))
     return answers, threshold

@@ -118,7 +118,7 @@ def as_kept(party: Party, service: Ed25519PrivateKey, roster_key: Ed25519Private
 def forged(folder: Path, url: str) -> Iterator[tuple[Forged, Snapshot]]:
     """The database after a whole run, and how to put it back."""
     with served(folder, keeps_deadlines=False, url=url) as aggregator:
-        made = Forged(aggregator, aggregator.enrol(4))
+        made = Forged(aggregator, aggregator.enrol(5))
         aggregator.party("reader", "reader").enrol()
         _play(made)
         yield made, Snapshot(made.database)
@@ -146,7 +146,7 @@ def _play(made: Forged) -> None:
     aggregator.advance()
     parties[3].contribute()
     enrolment.revoke(aggregator.context, NAME, "client-03")
-    _all("contribute", parties[:3])
+    _all("contribute", [*parties[:3], parties[4]])
     assert [aggregator.round(number).stage.value for number in range(1, 7)] == [
         "published",
         "void",

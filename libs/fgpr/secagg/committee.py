@@ -1,8 +1,9 @@
 """The committee of a round: how many seats, who sits on them, how many openings it takes.
 
 Letters of docs/protocol.md: c seats, x of them corrupt at most, threshold t, K of the invited corrupt at most. With
-t = floor((c + x) / 2) + 1 two different cohorts would need 2t > c + x answers, more than c - x honest members who
-answer once and x others who answer twice can give: no two are ever opened.
+t = floor((2c + x) / 3) + 1 at least t - x honest members have to answer alike, more than two thirds of the c - x. Half of
+them would already keep two cohorts from being opened; from two thirds on nothing can be learned either of answers to
+different cohorts, none of which t members gave (docs/protocol.md, Why it holds).
 
 gamma and delta are floats in a plan; they count as the decimals that are written there, so that a share of 0.29 of
 100 clients is 29 on every machine.
@@ -96,7 +97,8 @@ def size(
     if missable < wanted:
         raise CommitteeError(
             f"{seats} seats of {servants} with {x} corrupt have threshold {t} and can miss {missable} members; delta "
-            f"{delta} asks for {wanted}: more clients must serve, or delta be lower"
+            f"{delta} asks for {wanted}: there must be more seats (clients that serve, committee_cap), or delta or gamma "
+            "be lower"
         )
     together = max_corrupt_in_group(invited, k, groups)
     if min_cohort is None:
@@ -119,8 +121,8 @@ def size(
 
 
 def threshold(seats: int, corrupt: int) -> int:
-    """t: the openings that it takes, floor((c + x) / 2) + 1."""
-    return (seats + corrupt) // 2 + 1
+    """t: the openings that it takes, floor((2c + x) / 3) + 1, the least with 3 (t - x) > 2 (c - x)."""
+    return (2 * seats + corrupt) // 3 + 1
 
 
 @lru_cache(maxsize=1024)

@@ -51,7 +51,7 @@ class AggregationRules(Message):
     """
 
     gamma: Annotated[float, Field(ge=0, lt=1)] = 0.2
-    delta: Annotated[float, Field(ge=0, lt=1)] = 0.25
+    delta: Annotated[float, Field(ge=0, lt=1)] = 0.15
     committee_cap: Annotated[Positive, Field(ge=3)] = 140
     invited_cap: Positive | None = None
     min_cohort: Positive | None = None

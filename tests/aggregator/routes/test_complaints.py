@@ -84,7 +84,7 @@ def test_a_federation_with_a_client_that_always_sends_bad_boxes_still_publishes(
 def test_a_round_that_can_miss_the_members_that_complain_publishes_without_waiting_for_them(
     aggregator: Aggregator,
 ) -> None:
-    # Ten seats, t = 7, spare 1: of eight that can open, nobody waits for the two that complained.
+    # Ten seats, t = 8: of eight that can open, nobody waits for the two that complained.
     parties = closed(aggregator, {1, 2}, size=10)
     for party in parties[:2]:
         party.complain()
@@ -94,7 +94,7 @@ def test_a_round_that_can_miss_the_members_that_complain_publishes_without_waiti
 
 
 def test_whoever_is_convicted_is_waited_for_no_more(aggregator: Aggregator) -> None:
-    # Seven seats, t = 5, x = 1: the four that are left could open for good and would not be enough.
+    # Seven seats, t = 6, x = 1: the four that are left could open for good and would not be enough.
     parties = closed(aggregator, {1, 2}, size=7)
     for party in parties[:2]:
         party.complain()
@@ -131,8 +131,8 @@ def test_one_complaint_convicts_nobody_and_is_kept(aggregator: Aggregator) -> No
 
 
 def test_a_complaint_after_the_end_is_evidence_all_the_same(aggregator: Aggregator) -> None:
-    # Ten seats, t = 7, x = 2: the round publishes while three members have not sent their complaints.
-    parties = closed(aggregator, {4, 5, 6}, size=10)
+    # Twelve seats, t = 9, x = 2: the round publishes while three members have not sent their complaints.
+    parties = closed(aggregator, {4, 5, 6}, size=12)
     bodies = {number: parties[number].complaint() for number in (3, 4, 5)}
     for number, party in enumerate(parties):
         if number not in bodies:

@@ -61,7 +61,7 @@ def test_the_new_key_speaks_and_the_old_one_no_more(aggregator: Aggregator) -> N
 
 
 def test_inside_a_running_round(aggregator: Aggregator) -> None:
-    parties = aggregator.enrol(8)
+    parties = aggregator.enrol(12)
     aggregator.advance()
     early, late, keen, *others = parties
     sent = early.contribution()
@@ -87,14 +87,14 @@ def test_inside_a_running_round(aggregator: Aggregator) -> None:
     assert refusal(keen, Conflict, lambda: keen.send_opening(written))["status"] == 409
     for party in others:
         party.open()
-    # Five of eight seats are left, as many as it takes, and nobody waits for the others.
+    # Nine of twelve seats are left, as many as it takes, and nobody waits for the others.
     assert aggregator.round(1).stage is Stage.PUBLISHED
     plan = others[0].plan().message
     assert plan.roster_version == 2
-    assert [seat.key is not None for seat in plan.seats] == [True] * 8
+    assert [seat.key is not None for seat in plan.seats] == [True] * 12
     for party in parties:
         party.contribute()
-    for party in parties[:6]:
+    for party in parties[:10]:
         party.open()
     assert aggregator.round(2).stage is Stage.PUBLISHED
     verify_database(aggregator.context.database, aggregator.anchors())

@@ -200,7 +200,7 @@ def test_the_list_goes_back_page_by_page(aggregator: Aggregator, four: list[Part
     assert [line.round for line in rest.rounds] == [2, 1]
     assert rest.next is None
     oldest = rest.rounds[-1]
-    assert (oldest.stage, oldest.invited, oldest.contributions, oldest.threshold) == (Stage.ABORTED, 4, 0, 3)
+    assert (oldest.stage, oldest.invited, oldest.contributions, oldest.threshold) == (Stage.ABORTED, 4, 0, 4)
     assert oldest.contribute_until == oldest.ended_at == "2031-03-09T12:10:00.000Z"
     assert "0 contributions" in str(oldest.reason)
 

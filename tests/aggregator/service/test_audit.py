@@ -36,7 +36,7 @@ def whole_run(aggregator: Aggregator) -> list[tuple[int, list[Event], Stage]]:
         party.contribute()
     aggregator.pass_contributing()
     aggregator.pass_opening()
-    for party in parties[:3]:
+    for party in parties:
         party.open_nothing(3)
     # 4: carried.
     for party in parties:

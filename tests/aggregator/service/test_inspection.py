@@ -89,7 +89,7 @@ def play(aggregator: Aggregator) -> Anchors:
     all_do("contribute", parties)
     aggregator.pass_contributing()
     aggregator.pass_opening()
-    for party in parties[:3]:
+    for party in parties:
         party.open_nothing(2)
     all_do("contribute", parties)
     aggregator.pass_contributing()

@@ -23,16 +23,15 @@ def test_what_the_operator_sees_of_rounds(aggregator: Aggregator) -> None:
     assert len(shown["cohort"]["message"]["members"]) == 3
     with pytest.raises(UnknownResource, match="published nothing"):
         operator.published(aggregator.context, NAME, 1)
-    for party in (parties[0], parties[2]):
+    for party in (parties[0], parties[2], parties[3]):
         party.open()
-    aggregator.pass_opening()
     theta, cohort = operator.published(aggregator.context, NAME, 1)
     np.testing.assert_array_equal(theta, aggregator.prior().vector())
     assert cohort == ["client-00", "client-01", "client-02"]
     lines = operator.list_rounds(aggregator.context, NAME, 20)
     assert [(line.round, line.stage, line.contributions, line.cohort, line.openings) for line in lines] == [
         (2, Stage.CONTRIBUTING, 0, None, 0),
-        (1, Stage.PUBLISHED, 3, 3, 3),
+        (1, Stage.PUBLISHED, 3, 3, 4),
     ]
     assert [line.round for line in operator.list_rounds(aggregator.context, NAME, 1)] == [2]
 

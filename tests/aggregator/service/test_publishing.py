@@ -160,17 +160,20 @@ def test_a_transition_and_its_leaf_stand_or_fall_together(
             return
         aggregator.advance()
         if transition == "publish":
-            for party in four[:3]:
-                party.open()
+            bodies = [party.opening() for party in four]
+            with monkeypatch.context() as patched:
+                patched.setattr(schedule, "advance", lambda *_: None)
+                for party, body in zip(four, bodies, strict=True):
+                    party.send_opening(body)
         aggregator.clock.forward(900)
         if transition in ("abort", "publish"):
             return
         aggregator.advance()
         if transition == "void":
-            bodies = [party.opening_of_nothing(1) for party in four[:3]]
+            bodies = [party.opening_of_nothing(1) for party in four]
             with monkeypatch.context() as patched:
                 patched.setattr(schedule, "advance", lambda *_: None)
-                for party, body in zip(four, bodies, strict=False):
+                for party, body in zip(four, bodies, strict=True):
                     party.send_opening(body, 1)
             return
         aggregator.clock.forward(900)

@@ -102,7 +102,7 @@ def test_a_revoked_client_s_seat_is_empty_until_the_roster_is_signed(aggregator:
     stay = [party for number, party in enumerate(parties) if number != 2]
     play(stay)
     plan = parties[0].plan().message
-    assert (plan.round, plan.roster_version, plan.threshold, len(plan.seats)) == (3, 1, 4, 6)
+    assert (plan.round, plan.roster_version, plan.threshold, len(plan.seats)) == (3, 1, 5, 6)
     assert "client-02" in plan.invited
     assert plan.seats[2].client == "client-02"
     assert plan.seats[2].key is None

@@ -47,11 +47,11 @@ def test_the_published_theta_is_the_weighted_average(aggregator: Aggregator) -> 
 
 
 def test_a_late_opening_is_acknowledged_for_its_key(tmp_path: Path, database_url: str) -> None:
-    with served(tmp_path, settings_of(every=60), keeps_deadlines=False, url=database_url) as aggregator:
-        parties = contributed(aggregator)
-        late = parties[3]
+    with served(tmp_path, settings_of(every=60, min_clients=5), keeps_deadlines=False, url=database_url) as aggregator:
+        parties = contributed(aggregator, 5)
+        late = parties[4]
         body = late.opening()
-        for party in parties[:3]:
+        for party in parties[:4]:
             party.open()
         aggregator.clock.forward(600)
         aggregator.pass_opening()
@@ -65,7 +65,7 @@ def test_a_late_opening_is_acknowledged_for_its_key(tmp_path: Path, database_url
         aggregator.clock.forward(60)
         aggregator.advance()
         plan = late.plan().message
-        assert [seat.key.message.serial for seat in plan.seats if seat.key is not None] == [2, 2, 2, 2]
+        assert [seat.key.message.serial for seat in plan.seats if seat.key is not None] == [2, 2, 2, 2, 2]
         # It can open with that key.
         for party in parties:
             party.contribute()
@@ -73,11 +73,11 @@ def test_a_late_opening_is_acknowledged_for_its_key(tmp_path: Path, database_url
 
 
 def test_of_a_late_opening_the_key_is_checked_and_the_sum_no_longer_needed(tmp_path: Path) -> None:
-    with served(tmp_path, settings_of(every=60), keeps_deadlines=False) as aggregator:
-        parties = contributed(aggregator)
-        late = parties[3]
+    with served(tmp_path, settings_of(every=60, min_clients=5), keeps_deadlines=False) as aggregator:
+        parties = contributed(aggregator, 5)
+        late = parties[4]
         body = late.opening()
-        for party in parties[:3]:
+        for party in parties[:4]:
             party.open()
         aggregator.clock.forward(600)
         aggregator.pass_opening()
@@ -98,14 +98,14 @@ def test_of_a_late_opening_the_key_is_checked_and_the_sum_no_longer_needed(tmp_p
 
 
 def test_a_late_opening_after_an_abort_is_acknowledged_too(aggregator: Aggregator) -> None:
-    parties = contributed(aggregator)
+    parties = contributed(aggregator, 5)
     body = parties[0].opening()
     aggregator.pass_contributing()
     aggregator.pass_opening()
     assert aggregator.round(1).stage is Stage.ABORTED
     assert not parties[0].send_opening(body).counted
     assert stored_serials(aggregator)["client-00"] == 2
-    # It opened the cohort, so that it cannot help to prove the round void; the other three can.
+    # It opened the cohort, so that it cannot help to prove the round void; the other four can.
     for party in parties[1:]:
         assert party.open_nothing(1).counted
     assert aggregator.round(1).stage is Stage.VOID
@@ -159,13 +159,13 @@ def with_another_sum(party: Party, body: bytes) -> bytes:
 
 
 def test_a_wrong_opening_is_mended_and_disputed(tmp_path: Path, database_url: str) -> None:
-    with served(tmp_path, settings_of(min_clients=6), keeps_deadlines=False, url=database_url) as aggregator:
-        parties = contributed(aggregator, 6)
+    with served(tmp_path, settings_of(min_clients=8), keeps_deadlines=False, url=database_url) as aggregator:
+        parties = contributed(aggregator, 8)
         plain = [party.client.journal[-1] for party in parties]
-        assert len(plain) == 6
+        assert len(plain) == 8
         bodies = [party.opening() for party in parties]
         bodies[2] = with_another_sum(parties[2], bodies[2])
-        # Threshold 4: all six at once show up to two wrong ones and mend one.
+        # Threshold 6: all eight at once show up to two wrong ones and mend one.
         for party, body in zip(parties, bodies, strict=True):
             caller = caller_of(party, aggregator.clock)
             rounds.answer(aggregator.context, caller, NAME, 1, party.name, body)
@@ -177,26 +177,26 @@ def test_a_wrong_opening_is_mended_and_disputed(tmp_path: Path, database_url: st
 
 
 def test_openings_that_contradict_each_other_wait_for_one_that_mends_them(tmp_path: Path, database_url: str) -> None:
-    with served(tmp_path, settings_of(min_clients=6), keeps_deadlines=False, url=database_url) as aggregator:
-        parties = contributed(aggregator, 6)
+    with served(tmp_path, settings_of(min_clients=8), keeps_deadlines=False, url=database_url) as aggregator:
+        parties = contributed(aggregator, 8)
         bodies = [party.opening() for party in parties]
         bodies[2] = with_another_sum(parties[2], bodies[2])
-        # Threshold 4, one to spare: five openings show that one is wrong and not which.
-        for party, body in zip(parties[:5], bodies, strict=False):
+        # Threshold 6, one to spare: seven openings show that one is wrong and not which.
+        for party, body in zip(parties[:7], bodies, strict=False):
             party.send_opening(body)
         assert aggregator.round(1).stage is Stage.OPENING
-        parties[5].send_opening(bodies[5])
+        parties[7].send_opening(bodies[7])
         assert aggregator.round(1).stage is Stage.PUBLISHED
         leaf = next(leaf for leaf in reversed(aggregator.leaves()) if leaf.kind == "prior")
         assert (leaf.spare, leaf.disputed) == (2, ("client-02",))
 
 
 def test_openings_that_contradict_each_other_abort_at_the_deadline(tmp_path: Path, database_url: str) -> None:
-    with served(tmp_path, settings_of(min_clients=6), keeps_deadlines=False, url=database_url) as aggregator:
-        parties = contributed(aggregator, 6)
+    with served(tmp_path, settings_of(min_clients=8), keeps_deadlines=False, url=database_url) as aggregator:
+        parties = contributed(aggregator, 8)
         bodies = [party.opening() for party in parties]
         bodies[2] = with_another_sum(parties[2], bodies[2])
-        for party, body in zip(parties[:5], bodies, strict=False):
+        for party, body in zip(parties[:7], bodies, strict=False):
             party.send_opening(body)
         aggregator.pass_contributing()
         assert aggregator.round(1).stage is Stage.OPENING
@@ -206,7 +206,7 @@ def test_openings_that_contradict_each_other_abort_at_the_deadline(tmp_path: Pat
 
 
 def test_a_wrong_opening_that_cannot_be_mended_aborts(aggregator: Aggregator) -> None:
-    parties = contributed(aggregator)
+    parties = contributed(aggregator, 5)
     bodies = [party.opening() for party in parties]
     bodies[2] = with_another_sum(parties[2], bodies[2])
     for party, body in zip(parties, bodies, strict=True):

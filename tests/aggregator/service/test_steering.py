@@ -32,7 +32,7 @@ def stuck(aggregator: Aggregator) -> tuple[list[Party], list[Party]]:
     aggregator.pass_opening()
     aggregator.pass_opening()
     assert aggregator.prior().reason == "carried"
-    newcomers = aggregator.enrol(6, first=10)
+    newcomers = aggregator.enrol(7, first=10)
     # Round 2 has the old roster, and nobody comes.
     aggregator.pass_contributing()
     assert aggregator.round(2).stage is Stage.ABORTED

@@ -58,8 +58,8 @@ def test_a_round_of_the_drawn_is_published_and_its_trail_verifies(aggregator: Ag
     for party in drawn:
         party.contribute(weight=party.rows)
     aggregator.advance()
-    # t = 4 and one to spare.
-    for party in parties[:5]:
+    # t = 5 and one to spare.
+    for party in parties:
         party.open()
     aggregator.advance()
     assert aggregator.round(1).stage is Stage.PUBLISHED

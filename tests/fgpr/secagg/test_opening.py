@@ -177,7 +177,7 @@ def opened_by(made: Federation, *names: str) -> list[Opening]:
     return [made.open(name).message for name in names]
 
 
-def in_opening(size: int = 6) -> Federation:
+def in_opening(size: int = 8) -> Federation:
     made = Federation(size)
     made.plan()
     for place, name in enumerate(made.names, start=1):
@@ -196,21 +196,21 @@ def test_the_sum_opens_with_any_t_openings() -> None:
     made = in_opening()
     answers = opened_by(made, *made.names)
     whole = unmasked(made, answers)
-    assert (whole.total_weight, whole.spare, whole.disputed) == (21, 2, ())
-    for chosen in (answers[:4], answers[2:], answers[::-1], [*answers[:2], *answers[4:]]):
+    assert (whole.total_weight, whole.spare, whole.disputed) == (36, 2, ())
+    for chosen in (answers[:6], answers[2:], answers[::-1], [*answers[:2], *answers[4:]]):
         part = unmasked(made, chosen)
         assert np.array_equal(part.vector, whole.vector)
-    with pytest.raises(LocalProtocolError, match="at least 4"):
-        unmasked(made, answers[:3])
+    with pytest.raises(LocalProtocolError, match="at least 6"):
+        unmasked(made, answers[:5])
     with pytest.raises(LocalProtocolError, match="each once"):
-        unmasked(made, [*answers[:4], answers[0]])
+        unmasked(made, [*answers[:6], answers[0]])
 
 
 def test_an_opening_of_somebody_without_a_seat_is_not_interpolated() -> None:
     made = in_opening()
-    answers = opened_by(made, *made.names[:4])
+    answers = opened_by(made, *made.names[:6])
     with pytest.raises(SumRefused, match="sybil has no seat"):
-        unmasked(made, [*answers[:3], answers[3].model_copy(update={"client": "sybil"})])
+        unmasked(made, [*answers[:5], answers[5].model_copy(update={"client": "sybil"})])
 
 
 Lie = Callable[[Opening], Opening]
@@ -225,17 +225,17 @@ def test_wrong_openings_are_mended_disputed_or_at_least_seen() -> None:
     made = in_opening()
     answers = opened_by(made, *made.names)
     whole = unmasked(made, answers)
-    for place in range(6):
+    for place in range(8):
         lied = [shifted(answer) if at == place else answer for at, answer in enumerate(answers)]
         mended = unmasked(made, lied)
         assert np.array_equal(mended.vector, whole.vector)
         assert mended.disputed == (made.names[place],)
     # One to spare shows a wrong one and mends none.
     with pytest.raises(SumRefused, match="contradict each other"):
-        unmasked(made, [shifted(answers[0]), *answers[1:5]])
+        unmasked(made, [shifted(answers[0]), *answers[1:7]])
     # None to spare: the result is shifted, or outside what honest clients can send.
     try:
-        alone = unmasked(made, [shifted(answers[0]), *answers[1:4]])
+        alone = unmasked(made, [shifted(answers[0]), *answers[1:6]])
     except SumRefused:
         return
     assert alone.spare == 0

@@ -13,7 +13,7 @@ RULES = AggregationRules()
 
 
 # docs/protocol.md, One round, step 1: (c, x, t) and the default min_cohort.
-@pytest.mark.parametrize(("size", "t", "min_cohort"), [(3, 3, 3), (4, 3, 3), (5, 4, 3), (10, 7, 4), (20, 13, 6)])
+@pytest.mark.parametrize(("size", "t", "min_cohort"), [(3, 3, 3), (4, 4, 3), (5, 4, 3), (10, 8, 4), (20, 15, 6)])
 def test_a_plan_carries_the_numbers_of_the_protocol(size: int, t: int, min_cohort: int) -> None:
     plan = Federation(size).plan().message
     assert (len(plan.seats), plan.threshold, plan.min_cohort) == (size, t, min_cohort)
@@ -41,7 +41,7 @@ def test_the_numbers_are_recomputed_from_the_roster() -> None:
     made = Federation(6)
     plan = made.plan().message
     found = committee_of(plan, made.roster.message)
-    assert (found.seats, found.corrupt_seats, found.threshold) == (6, 1, 4)
+    assert (found.seats, found.corrupt_seats, found.threshold) == (6, 1, 5)
     with pytest.raises(CommitteeError, match="leaves fewer than 2 honest"):
         committee_of(plan.model_copy(update={"min_cohort": 2}), made.roster.message)
 
@@ -73,7 +73,7 @@ def test_a_seat_without_a_key_stays_empty_and_counts_until_too_few_are_left() ->
         (3, {"delta": 0.34}, "can miss 0 members"),
         (4, {"min_cohort": 2}, "leaves fewer than 2 honest"),
         (4, {"min_cohort": 5}, "more than the 4 invited"),
-        (4, {"gamma": 0.9}, "threshold 4 and can miss 0"),
+        (7, {"gamma": 0.9}, "threshold 7 and can miss 0"),
     ],
 )
 def test_an_unsafe_round_is_refused_when_it_is_opened(size: int, rules: dict[str, Any], reason: str) -> None:
