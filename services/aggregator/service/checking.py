@@ -10,7 +10,8 @@ from aggregator.service.invariants.invariant import Violation
 from aggregator.storage import log, records
 from aggregator.storage.engine import Connection, Database
 from fgpr import merkle
-from fgpr.auditlog.trail import Trail, verify_trail
+from fgpr.auditlog.trail import Trail
+from fgpr.auditlog.verification import verify_trail
 from fgpr.secagg.messages import LogPosition
 
 RULES: dict[int, Callable[[Evidence], Iterator[Violation]]] = {

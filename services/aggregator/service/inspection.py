@@ -9,7 +9,8 @@ from aggregator.storage import documents, federations, log
 from aggregator.storage.engine import Connection, Database
 from fgpr import merkle
 from fgpr.auditlog import checkpoint
-from fgpr.auditlog.trail import Trail, verify_trail
+from fgpr.auditlog.trail import Trail
+from fgpr.auditlog.verification import verify_trail
 from fgpr.errors import VerificationError
 from fgpr.message import Message
 from fgpr.secagg.messages import LogPosition

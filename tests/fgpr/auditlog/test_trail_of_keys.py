@@ -7,7 +7,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from fgpr import merkle, signatures
 from fgpr.auditlog.entries import Enrolled, KeyReplaced, Leaf, Revoked, RoundPlanned, StateChanged
-from fgpr.auditlog.trail import Trail, verify_trail
+from fgpr.auditlog.trail import Trail
+from fgpr.auditlog.verification import verify_trail
 from fgpr.errors import VerificationError
 from fgpr.message import Signed
 from fgpr.rotation import SignedKeyChange
