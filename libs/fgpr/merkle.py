@@ -128,19 +128,28 @@ def inclusion_proof(index: int, size: int, node: Node) -> Proof:
     Raises:
         LocalProtocolError: that tree has no such leaf.
     """
+    return tuple(range_hash(start, end, node) for start, end in inclusion_ranges(index, size))
+
+
+def inclusion_ranges(index: int, size: int) -> tuple[tuple[int, int], ...]:
+    """The leaves, from start up to end, that each hash of an inclusion proof stands for, lowest first.
+
+    Raises:
+        LocalProtocolError: a tree of that size has no such leaf.
+    """
     if not 0 <= index < size:
         raise LocalProtocolError(f"a tree of {size} leaves has no leaf {index}; leaves count from 0")
-    proof: list[bytes] = []
+    ranges: list[tuple[int, int]] = []
     start, end = 0, size
     while end - start > 1:
         middle = start + _split(end - start)
         if index < middle:
-            proof.append(_range_hash(middle, end, node))
+            ranges.append((middle, end))
             end = middle
         else:
-            proof.append(_range_hash(start, middle, node))
+            ranges.append((start, middle))
             start = middle
-    return tuple(reversed(proof))
+    return tuple(reversed(ranges))
 
 
 def consistency_proof(old: int, new: int, node: Node) -> Proof:
@@ -160,13 +169,13 @@ def consistency_proof(old: int, new: int, node: Node) -> Proof:
     while end != old:
         middle = start + _split(end - start)
         if old <= middle:
-            proof.append(_range_hash(middle, end, node))
+            proof.append(range_hash(middle, end, node))
             end = middle
         else:
-            proof.append(_range_hash(start, middle, node))
+            proof.append(range_hash(start, middle, node))
             start, whole = middle, False
     if not whole:
-        proof.append(_range_hash(start, end, node))
+        proof.append(range_hash(start, end, node))
     return tuple(reversed(proof))
 
 
@@ -259,8 +268,8 @@ def _complete_subtrees(start: int, end: int, node: Node) -> Proof:
     return tuple(hashes)
 
 
-def _range_hash(start: int, end: int, node: Node) -> bytes:
-    # Only called with a start that is a multiple of the largest power of two that fits, as splitting makes them.
+def range_hash(start: int, end: int, node: Node) -> bytes:
+    """The hash over the leaves from `start` up to `end`, for ranges as the splitting of a tree makes them."""
     return _fold(_complete_subtrees(start, end, node))
 
 

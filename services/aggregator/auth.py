@@ -8,12 +8,11 @@ later, in the transaction of the effect (`aggregator.service`).
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Protocol
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from fastapi import Depends, Request
-from fastapi.params import Depends as Dependency
+from fastapi import Request
 from http_message_signatures import (
     HTTPMessageSignaturesException,
     HTTPMessageVerifier,
@@ -22,12 +21,13 @@ from http_message_signatures import (
 )
 from http_message_signatures.algorithms import ED25519
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import ClientDisconnect
 
+from aggregator import plain_requests
 from aggregator.public_url import public_url
+from aggregator.request_bodies import raw_body
 from aggregator.service.caller import Caller
 from fgpr import signatures
-from fgpr.errors import TooLarge, Unauthenticated, Unavailable
+from fgpr.errors import Unauthenticated
 from fgpr.signed_requests import LABEL, PARAMETERS, TAG, covered, is_nonce
 
 MAX_AGE = timedelta(seconds=120)
@@ -35,9 +35,6 @@ MAX_AGE = timedelta(seconds=120)
 
 SKEW = timedelta(seconds=30)
 """How far ahead of ours the clock of a client may be."""
-
-BODY_LIMIT = 2**20
-"""Largest body, in bytes, of a route that names no limit of its own."""
 
 
 class Headers(Protocol):
@@ -130,6 +127,10 @@ def verify_request(
         raise Unauthenticated(
             f"the request is not signed: send Signature-Input and Signature (RFC 9421) with label {LABEL}, tag {TAG}"
         )
+    plain = plain_requests.read(method, public_url(origin, path, query), headers.items(), body)
+    caller = None if plain is None else plain.holder(find_key, now, epoch, max_age, skew)
+    if caller is not None:
+        return caller
     keys = _Keys(find_key)
     verifier = _Verifier(keys, now, max_age, skew)
     message = _Message(method, public_url(origin, path, query), headers)
@@ -162,40 +163,7 @@ def verify_request(
     )
 
 
-def body_limit(limit: int) -> Dependency:
-    """For `dependencies=[...]` of a route or a router: the largest body in bytes; a route's wins over its router's."""
-
-    async def set_limit(request: Request) -> None:
-        request.state.body_limit = limit
-
-    # FastAPI runs the dependencies of that list first, a router's before a route's; a limit that came too late would
-    # leave BODY_LIMIT in force.
-    return Dependency(set_limit)
-
-
-async def raw_body(request: Request) -> bytes:
-    """The bytes of the body, read within the limit of the route and before authentication.
-
-    Raises:
-        TooLarge: a Content-Length above the limit, refused unread; or more bytes than the limit.
-        Unavailable: the client went away.
-    """
-    limit: int = getattr(request.state, "body_limit", BODY_LIMIT)
-    declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and (len(declared) > 18 or int(declared) > limit):
-        raise TooLarge(f"the body is larger than the {limit} bytes that this route takes", limit=limit)
-    body = bytearray()
-    try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > limit:
-                raise TooLarge(f"the body is larger than the {limit} bytes that this route takes", limit=limit)
-    except ClientDisconnect:
-        raise Unavailable("the client went away before the end of its body") from None
-    return bytes(body)
-
-
-async def signed(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> Caller:
+async def signed(request: Request) -> Caller:
     """The caller of a route, from its signature by an enrolled key.
 
     A signature takes less time than handing the request to a thread and back; only for a key that is not in memory
@@ -206,6 +174,7 @@ async def signed(request: Request, body: Annotated[bytes, Depends(raw_body)]) ->
         TooMany: this key asks too often. Not before its signature holds: another one would use up its allowance.
     """
     aggregator: Authenticating = request.app.state.aggregator
+    body = await raw_body(request)
     try:
         caller = signed_with(request, body, aggregator.known_key)
     except NotInMemory:
@@ -224,7 +193,7 @@ async def signed_if_at_all(request: Request) -> Caller | None:
     """
     if "signature-input" not in request.headers and "signature" not in request.headers:
         return None
-    return await signed(request, await raw_body(request))
+    return await signed(request)
 
 
 def signed_with(request: Request, body: bytes, find_key: Callable[[str], bytes | None]) -> Caller:

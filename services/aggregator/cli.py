@@ -108,6 +108,7 @@ def serve(
             raise
         server = uvicorn.Server(serving.configure(app, host=host.strip("[]"), port=int(port)))
         with serving.metrics_listener(app):
+            serving.settle_memory()
             server.run()
 
 

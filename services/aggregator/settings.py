@@ -56,7 +56,7 @@ class Settings(IntakeSettings):
     origin: Annotated[str, AfterValidator(_origin)] = "http://127.0.0.1:8000"
     known_checkpoint: Path | None = None
     tick_seconds: Annotated[float, Field(gt=0, le=60)] = 0.25
-    waiters: Annotated[int, Field(ge=1, le=10_000)] = 400
+    waiters: Annotated[int, Field(ge=1, le=10_000)] = 2_000
 
     @property
     def database_url(self) -> str:

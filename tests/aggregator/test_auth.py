@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
-from aggregator import auth, problems
+from aggregator import auth, problems, request_bodies
 from aggregator.auth import verify_request
 from aggregator.public_url import public_url
 from aggregator.service.caller import Caller
@@ -504,21 +504,21 @@ def application(**state: Any) -> FastAPI:
         **state,
     )
 
-    @app.put("/v1/small", dependencies=[auth.body_limit(8)])
+    @app.put("/v1/small", dependencies=[request_bodies.body_limit(8)])
     @app.put("/v1/plain")
     @app.get("/v1/plain")
     def echo(
-        caller: Annotated[Caller, Depends(auth.signed)], body: Annotated[bytes, Depends(auth.raw_body)]
+        caller: Annotated[Caller, Depends(auth.signed)], body: Annotated[bytes, Depends(request_bodies.raw_body)]
     ) -> dict[str, Any]:
         return {"key_id": caller.key_id, "body": body.decode()}
 
     @app.post("/v1/enrolments")
-    def enrol(request: Request, body: Annotated[bytes, Depends(auth.raw_body)]) -> str:
+    def enrol(request: Request, body: Annotated[bytes, Depends(request_bodies.raw_body)]) -> str:
         public_key = bytes.fromhex(json.loads(body)["key"])
         return auth.signed_with(request, body, {signatures.key_id(public_key): public_key}.get).key_id
 
     @app.put("/v1/unsigned")
-    def size(body: Annotated[bytes, Depends(auth.raw_body)]) -> Response:
+    def size(body: Annotated[bytes, Depends(request_bodies.raw_body)]) -> Response:
         return Response(str(len(body)))
 
     return app
@@ -587,7 +587,7 @@ def test_an_absurd_content_length_is_refused_unread(declared: str) -> None:
 
 @pytest.mark.slow
 def test_limits_over_a_socket() -> None:
-    limit = auth.BODY_LIMIT
+    limit = request_bodies.BODY_LIMIT
 
     def chunks(count: int) -> Iterator[bytes]:
         for _ in range(count):

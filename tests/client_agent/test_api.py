@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from fastapi import Depends, FastAPI, Response
 
-from aggregator import auth, problems
+from aggregator import auth, problems, request_bodies
 from aggregator.known_keys import KnownKeys
 from aggregator.service.caller import Caller
 from client_agent import api as api_module
@@ -59,7 +59,7 @@ def application(origin: str = ORIGIN) -> FastAPI:
     Signed = Annotated[Caller, Depends(auth.signed)]
 
     @app.api_route(CONTRIBUTION, methods=["PUT", "POST", "DELETE"])
-    def contribute(caller: Signed, body: Annotated[bytes, Depends(auth.raw_body)]) -> Response:
+    def contribute(caller: Signed, body: Annotated[bytes, Depends(request_bodies.raw_body)]) -> Response:
         if caller.nonce in app.state.nonces:
             raise Unauthenticated("the nonce was used before")
         app.state.nonces.add(caller.nonce)
@@ -134,7 +134,7 @@ def test_refusals_arrive_as_the_same_classes() -> None:
         with pytest.raises(RemoteProtocolError, match=r"405: Method Not Allowed"):
             api.get(CONTRIBUTION)
         with pytest.raises(TooLarge):
-            api.put(CONTRIBUTION, bytes(auth.BODY_LIMIT + 1))
+            api.put(CONTRIBUTION, bytes(request_bodies.BODY_LIMIT + 1))
 
 
 @pytest.mark.parametrize(("ahead", "holds"), [(2, True), (30, True), (61, False), (-61, True), (-86400, False)])
@@ -157,9 +157,9 @@ def test_over_a_socket_a_body_above_the_limit_is_too_large() -> None:
     app = application()
     with serving(app) as origin, Api(origin, "turbofan", KEY, clock=lambda: NOW) as api:
         app.state.aggregator.settings.origin = origin
-        assert api.put(CONTRIBUTION, bytes(auth.BODY_LIMIT)) == b"took " + bytes(auth.BODY_LIMIT)
+        assert api.put(CONTRIBUTION, bytes(request_bodies.BODY_LIMIT)) == b"took " + bytes(request_bodies.BODY_LIMIT)
         with pytest.raises(TooLarge):
-            api.put(CONTRIBUTION, bytes(2 * auth.BODY_LIMIT))
+            api.put(CONTRIBUTION, bytes(2 * request_bodies.BODY_LIMIT))
         assert api.put(CONTRIBUTION, b"1") == b"took 1"
 
 

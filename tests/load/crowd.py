@@ -111,6 +111,7 @@ class Crowd:
             signed_roster = federations.read_roster(connection, NAME, roster.version)
             prior = federations.read_prior(connection, NAME)[0].message
             position = audit.position(connection)
+            since_plan = audit.consistency(connection, row.plan.message.checkpoint.size, position.size).hashes
             roster_key = federations.read(connection, NAME).roster_key
         assert signed_roster is not None
         plan = row.plan.message
@@ -120,7 +121,7 @@ class Crowd:
             anchors=Anchors(NAME, context.service_public(), roster_key),
             roster=signed_roster,
             prior=NamedPrior(prior.version, prior.theta_version, prior.digest(), prior.vector()),
-            log=LogView(position, (), audit.consistency(context, plan.checkpoint.size, position.size).hashes),
+            log=LogView(position, (), since_plan),
             history=History(),
             floors=Floors(),
         )
@@ -175,7 +176,7 @@ class Crowd:
         return answers
 
 
-def in_chunks(names: Iterable[str], seconds: float) -> dict[str, float]:
+def in_turn(names: Iterable[str], seconds: float) -> dict[str, float]:
     """When each of these begins, in seconds: evenly over a time, in a shuffled order."""
     shuffled = list(names)
     random.Random(len(shuffled)).shuffle(shuffled)

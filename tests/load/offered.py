@@ -1,23 +1,30 @@
 """Open-loop load: every client comes when it is scheduled, whatever the aggregator does; its time counts from then."""
 
 import asyncio
+import itertools
 import json
 import re
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
-from load.crowd import Crowd, PreparedRound, in_chunks
-from load.requests import PATH, Answer, Connection, Request, Writer
+from load.crowd import Crowd, PreparedRound, in_turn
+from load.requests import Answer, Connection, Request, Writer
+from load.visits import AGAIN, FIRST, requests_of
 
-WAIT_SECONDS = 30
+THINKING_SECONDS = 0.1
+BREATH_SECONDS = 1.0
 RETRY_SECONDS = 0.25
+WARMING = 40
 PATIENCE = 120.0
 PASSING = {429, 502, 503, 504}
 
 _STATE = re.compile(rb'"state":"([^"]*)"')
+
+Ready = dict[str, tuple[Request, bytes]]
+"""What one client sends, by endpoint: the request, and its bytes."""
 
 
 @dataclass
@@ -34,6 +41,8 @@ class Seen:
         received: bytes from it.
         wall: seconds from the first scheduled request to the last client's prior.
         driver: CPU seconds of the driver meanwhile.
+        closed_at: when the last contribution was acknowledged.
+        published_at: when the last opening that counted was.
     """
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
@@ -56,84 +65,86 @@ class Load:
         crowd: the clients.
         prepared: their round.
         origin: public address of the aggregator.
+        ports: where it is reached, in turn.
         arrivals: seconds over which the clients come.
         thinking: seconds between the scheduled first look of a client and its scheduled contribution.
+        beside: what happens meanwhile, begun before the first client comes.
     """
 
-    def __init__(self, crowd: Crowd, prepared: PreparedRound, origin: str, *, arrivals: float, thinking: float) -> None:
+    def __init__(
+        self,
+        crowd: Crowd,
+        prepared: PreparedRound,
+        origin: str,
+        ports: Sequence[int],
+        *,
+        arrivals: float,
+        thinking: float = THINKING_SECONDS,
+        beside: Sequence[AbstractAsyncContextManager[None]] = (),
+    ) -> None:
         self._prepared = prepared
-        self._arrivals = in_chunks(prepared.plan.invited, arrivals)
+        self._arrivals = in_turn(prepared.plan.invited, arrivals)
         self._thinking = thinking
-        self._origin = urlsplit(origin)
-        self._writers = {
-            name: Writer(origin, crowd.clients[name].identity_key, prepared.epoch) for name in prepared.plan.invited
-        }
+        self._ports = itertools.cycle(ports)
+        self._beside = beside
+        self._began = 0.0
+        keys = {name: crowd.clients[name].identity_key for name in prepared.plan.invited}
+        self._writers = {name: Writer(origin, key, prepared.epoch) for name, key in keys.items()}
         self.seen = Seen()
 
     def run(self) -> Seen:
         """Sign everything, then let them come."""
-        ready = {name: self._write(name) for name in self._arrivals}
+        ready = {name: self.write(name) for name in self._arrivals}
         asyncio.run(self._all(ready))
         return self.seen
 
-    def _write(self, name: str) -> "dict[str, tuple[Request, bytes]]":
+    def write(self, name: str) -> Ready:
+        """Everything that a client will send, signed now."""
         writer = self._writers[name]
-        return {request.endpoint: (request, writer.write(request)) for request in self._requests(name)}
+        return {request.endpoint: (request, writer.write(request)) for request in requests_of(self._prepared, name)}
 
-    def _requests(self, name: str) -> Iterator[Request]:
-        prepared, plan = self._prepared, self._prepared.plan
-        size = prepared.log_size
-        contributing, opening = (f"seen={state}&wait={WAIT_SECONDS}" for state in prepared.waiting)
-        yield Request("current", "GET", f"{PATH}/rounds/current")
-        yield Request("prior", "GET", f"{PATH}/priors/{plan.prior_version}")
-        yield Request("roster", "GET", f"{PATH}/rosters/{plan.roster_version}", signed=False)
-        yield Request("checkpoint", "GET", "/v1/log/checkpoint", signed=False)
-        proof = f"/v1/log/consistency?old={plan.checkpoint.size}&new={size}"
-        yield Request("consistency", "GET", proof, signed=False)
-        upload = f"{PATH}/rounds/{plan.round}/contributions/{name}"
-        yield Request("contribution", "PUT", upload, prepared.uploads[name])
-        yield Request("told of the cohort", "GET", f"{PATH}/rounds/current?{contributing}")
-        if name in prepared.answers:
-            yield Request("cohort", "GET", f"{PATH}/rounds/{plan.round}/cohort")
-            yield Request("checkpoint again", "GET", "/v1/log/checkpoint", signed=False)
-            proof = f"/v1/log/consistency?old={size}&new={size + 1}"
-            yield Request("consistency again", "GET", proof, signed=False)
-            leaves = f"/v1/log/entries?start={prepared.log_start}&end={size}"
-            yield Request("entries", "GET", leaves, signed=False)
-            answer = f"{PATH}/rounds/{plan.round}/openings/{name}"
-            yield Request("opening", "PUT", answer, prepared.answers[name])
-        yield Request("told of the prior", "GET", f"{PATH}/rounds/current?{opening}")
-        yield Request("prior again", "GET", f"{PATH}/priors/latest")
+    async def _all(self, ready: dict[str, Ready]) -> None:
+        async with AsyncExitStack() as beside:
+            for one in self._beside:
+                await beside.enter_async_context(one)
+            await self._warm(ready)
+            cpu, self._began = time.process_time(), time.monotonic()
+            async with asyncio.TaskGroup() as group:
+                for name, delay in self._arrivals.items():
+                    group.create_task(self._live(name, self._began + delay, ready[name]))
+            self.seen.wall = time.monotonic() - self._began
+            self.seen.driver = time.process_time() - cpu
 
-    async def _all(self, ready: "dict[str, dict[str, tuple[Request, bytes]]]") -> None:
-        cpu, self._began = time.process_time(), time.monotonic()
-        async with asyncio.TaskGroup() as group:
-            for name, delay in self._arrivals.items():
-                group.create_task(self._live(name, delay, ready[name]))
-        self.seen.wall = time.monotonic() - self._began
-        self.seen.driver = time.process_time() - cpu
+    async def _warm(self, ready: dict[str, Ready]) -> None:
+        """Looks at the round by some clients at once: an aggregator that has just started has no connections yet."""
+        some = list(ready.values())[:WARMING]
+        connections = [Connection(self._ports) for _ in some]
+        for _ in range(2):
+            await asyncio.gather(*(one.exchange(raw["current"][1]) for one, raw in zip(connections, some, strict=True)))
+        for one in connections:
+            one.close()
 
-    async def _live(self, name: str, delay: float, ready: "dict[str, tuple[Request, bytes]]") -> None:
-        life = _Life(Connection(self._origin.hostname or "", self._origin.port or 80), self._writers[name], self.seen)
-        at = self._began + delay
+    async def _live(self, name: str, at: float, ready: Ready) -> None:
+        seen = self.seen
+        life = _Life(Connection(self._ports), self._writers[name], seen)
+        due = at + self._thinking
         await _until(at)
-        for endpoint in ("current", "prior", "roster", "checkpoint", "consistency"):
+        for endpoint in FIRST:
             await life.ask(*ready[endpoint], at)
             at = time.monotonic()
-        due = self._began + delay + self._thinking
         await _until(due)
         if (await life.ask(*ready["contribution"], due)).status == 200:
-            self.seen.acknowledged.add(name)
-            self.seen.closed_at = time.monotonic()
-        await life.change(*ready["told of the cohort"], lambda: self.seen.closed_at)
+            seen.acknowledged.add(name)
+            seen.closed_at = time.monotonic()
+        await life.change(*ready["told of the cohort"], lambda: seen.closed_at)
         if name in self._prepared.answers:
-            for endpoint in ("cohort", "checkpoint again", "consistency again", "entries"):
+            for endpoint in AGAIN:
                 await life.ask(*ready[endpoint], time.monotonic())
             answer = await life.ask(*ready["opening"], time.monotonic())
             if answer.status == 200 and json.loads(answer.body)["counted"]:
-                self.seen.counted.add(name)
-                self.seen.published_at = time.monotonic()
-        await life.change(*ready["told of the prior"], lambda: self.seen.published_at)
+                seen.counted.add(name)
+                seen.published_at = time.monotonic()
+        await life.change(*ready["told of the prior"], lambda: seen.published_at)
         await life.ask(*ready["prior again"], time.monotonic())
         life.close()
 
@@ -150,20 +161,19 @@ class _Life:
         self._seen.seconds[request.endpoint].append(time.monotonic() - scheduled)
         return answer
 
-    async def change(self, request: Request, raw: bytes, changed: "object") -> None:
+    async def change(self, request: Request, raw: bytes, changed: Callable[[], float]) -> None:
         """Wait for a change; its time counts from when that was acknowledged to whoever brought it about."""
-        seen = re.search(r"seen=([^&]*)", request.path)
-        assert seen is not None
-        end = time.monotonic() + PATIENCE
-        asked = time.monotonic()
+        end, asked = time.monotonic() + PATIENCE, time.monotonic()
         while True:
             answer = await self._send(request, raw)
             state = _STATE.search(answer.body)
-            if answer.status != 200 or (state is not None and state[1] != seen[1].encode()):
+            if answer.status != 200 or (state is not None and state[1] != request.seen.encode()):
                 break
             assert time.monotonic() < end, f"{request.endpoint}: nothing changed"
+            # As an agent does that is answered at once although nothing has changed.
+            await _until(asked + BREATH_SECONDS)
             asked, raw = time.monotonic(), self._writer.write(request)
-        since = max(asked, changed())  # type: ignore[operator]
+        since = max(asked, changed())
         self._seen.seconds[request.endpoint].append(max(0.0, time.monotonic() - since))
 
     def close(self) -> None:
@@ -173,10 +183,10 @@ class _Life:
     async def _send(self, request: Request, raw: bytes) -> Answer:
         end = time.monotonic() + PATIENCE
         while True:
-            try:
+            answer: Answer | None = None
+            # Killed, most likely; what it did or did not do shows when the same is sent again.
+            with suppress(OSError, asyncio.IncompleteReadError):
                 answer = await self._connection.exchange(raw)
-            except (OSError, asyncio.IncompleteReadError):
-                answer = None
             self._seen.sent += len(raw)
             if answer is not None:
                 self._seen.received += answer.size

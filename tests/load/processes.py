@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,13 +30,19 @@ class Replica:
     origin: str
     port: int
     process: "subprocess.Popen[bytes] | None" = None
+    spent: float = 0.0
+
+    @property
+    def log(self) -> Path:
+        """What it writes, a line for each request among it."""
+        return self.folder / f"aggregator-{self.port}.log"
 
     def start(self) -> None:
         """Start it, without waiting until it listens."""
         command = [sys.executable, "-m", "aggregator.cli", "serve", "--listen", f"127.0.0.1:{self.port}"]
         environment = os.environ | GENEROUS
         environment |= {"FGPR_DATABASE": self.database, "FGPR_KEYS": str(self.keys), "FGPR_ORIGIN": self.origin}
-        with (self.folder / f"aggregator-{self.port}.log").open("ab") as log:
+        with self.log.open("ab") as log:
             self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
 
     def wait(self) -> None:
@@ -44,7 +50,7 @@ class Replica:
         end = time.monotonic() + START_SECONDS
         while not listens(self.port):
             assert self.process is not None
-            assert self.process.poll() is None, f"the aggregator ended: see its log in {self.folder}"
+            assert self.process.poll() is None, f"the aggregator ended: {self.log.read_text()[-2000:]}"
             assert time.monotonic() < end, "the aggregator does not listen"
             time.sleep(0.02)
 
@@ -54,9 +60,14 @@ class Replica:
         assert self.process is not None
         return self.process.pid
 
+    def cpu_seconds(self) -> float:
+        """CPU time of this process and of those in its place that were killed."""
+        return self.spent + cpu_seconds([self.pid])
+
     def kill(self) -> None:
         """kill -9."""
         assert self.process is not None
+        self.spent += cpu_seconds([self.pid])
         self.process.kill()
         self.process.wait()
 
@@ -115,15 +126,15 @@ def memory_mb(pid: int) -> float:
     raise AssertionError("no VmHWM in /proc")
 
 
-def family(pid: int) -> list[int]:
-    """A process and its children."""
-    found = [pid]
-    for entry in Path("/proc").iterdir():
+def families(pids: Sequence[int]) -> list[int]:
+    """Processes and their children."""
+    found = list(pids)
+    for entry in Path("/proc").iterdir() if pids else ():
         if entry.name.isdecimal():
             try:
                 parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
             except OSError:
                 continue
-            if parent == pid:
+            if parent in pids:
                 found.append(int(entry.name))
     return found

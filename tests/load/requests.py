@@ -1,7 +1,7 @@
 """Signed HTTP requests as bytes, ready to be sent, and the connections that send them and read the answers."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -25,6 +25,7 @@ class Request:
         path: from the origin on, with its query.
         body: its bytes.
         signed: whether it is signed.
+        seen: the state whose end it waits for.
     """
 
     endpoint: str
@@ -32,6 +33,7 @@ class Request:
     path: str
     body: bytes = b""
     signed: bool = True
+    seen: str = ""
 
 
 class Writer:
@@ -76,10 +78,10 @@ class Answer:
 
 
 class Connection:
-    """A kept connection of one client; made where there is none."""
+    """A kept connection of one client; made where there is none, to the next port each time."""
 
-    def __init__(self, host: str, port: int) -> None:
-        self._host, self._port = host, port
+    def __init__(self, ports: Iterator[int]) -> None:
+        self._ports = ports
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def exchange(self, raw: bytes) -> Answer:
@@ -90,7 +92,7 @@ class Connection:
         """
         try:
             if self._streams is None:
-                self._streams = await asyncio.open_connection(self._host, self._port, limit=LARGEST_HEAD)
+                self._streams = await asyncio.open_connection("127.0.0.1", next(self._ports), limit=LARGEST_HEAD)
             reader, writer = self._streams
             writer.write(raw)
             head = await reader.readuntil(b"\r\n\r\n")

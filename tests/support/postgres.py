@@ -1,7 +1,7 @@
 """A real PostgreSQL for tests, from the binaries in a pip package: started once a session, a database for each test.
 
 `FGPR_TEST_DATABASE_URL` names another server instead, on which the role may create databases. Trust on a private socket
-and no fsync: for tests only.
+and, unless it is asked for, no fsync: for tests only.
 """
 
 import importlib.util
@@ -93,8 +93,11 @@ class Postgres:
 
 
 @contextmanager
-def running() -> Iterator[Postgres]:
+def running(*, durable: bool = False) -> Iterator[Postgres]:
     """The server of `FGPR_TEST_DATABASE_URL`, else one started from the package.
+
+    Args:
+        durable: whether that one keeps what it acknowledges through a power cut, which takes longer.
 
     Raises:
         NoPostgres: there is neither.
@@ -108,14 +111,14 @@ def running() -> Iterator[Postgres]:
     # Short, since a socket's path has at most 107 characters, and open to the user that the server runs as.
     folder = Path(tempfile.mkdtemp(prefix="fgpr-pg-"))
     try:
-        with _started(_binaries(folder), folder) as url:
+        with _started(_binaries(folder), folder, durable) as url:
             yield Postgres(url)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
-def _started(binaries: Path, folder: Path) -> Iterator[str]:
+def _started(binaries: Path, folder: Path, durable: bool) -> Iterator[str]:
     data = folder / "data"
     data.mkdir(mode=0o700)
     as_user: list[str] = []
@@ -131,10 +134,7 @@ def _started(binaries: Path, folder: Path) -> Iterator[str]:
         raise NoPostgres(f"initdb failed: {done.stderr.strip()}")
     options = {
         "listen_addresses": "",
-        "fsync": "off",
-        "synchronous_commit": "off",
-        "full_page_writes": "off",
-        "autovacuum": "off",
+        **({} if durable else dict.fromkeys(("fsync", "synchronous_commit", "full_page_writes", "autovacuum"), "off")),
         "max_connections": "200",
         "shared_buffers": "32MB",
     }

@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request, Response
 
 from aggregator.routes.documents import documented
-from aggregator.routes.log import LogDoor
+from aggregator.routes.log import Door
 from aggregator.routes.wiring import FOR_EVER, GET, Body, ContextDependency, Name, Number, SignedBy, answer, tagged
 from aggregator.service import audit, enrolment, federations, rosters, rotation
 from fgpr.errors import Conflict, QuotaExceeded, UnknownResource
@@ -21,11 +21,11 @@ NEWEST = "private, no-cache"
 @router.api_route(
     "/rosters/{version}", methods=GET, **documented(Signed[Roster], UnknownResource, signed=None, tagged=True)
 )
-def roster(request: Request, log: LogDoor, federation: Name, version: Number) -> Response:
+def roster(request: Request, log: Door, federation: Name, version: Number) -> Response:
     """A roster version; unsigned where the log that holds it is public, since anybody may check who was admitted."""
-    context = log.open()
-    cache = f"public, {FOR_EVER}" if audit.is_public(context) else "no-store"
-    return tagged(request, rosters.roster(context, federation, version), cache)
+    with log.open() as reading:
+        cache = f"public, {FOR_EVER}" if audit.is_public(reading) else "no-store"
+        return tagged(request, rosters.roster(reading, federation, version), cache)
 
 
 @router.api_route("/priors/latest", methods=GET, **documented(PriorView, UnknownResource, tagged=True))

@@ -1,75 +1,60 @@
 """The audit log: everybody may read it, unsigned, unless a federation says otherwise; then whoever is enrolled here."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Request, Response
 
+from aggregator.auth import signed_if_at_all
 from aggregator.routes.documents import documented
 from aggregator.routes.wiring import (
     GET,
-    ContextDependency,
     Index,
-    MaybeSignedBy,
     WiringDependency,
     answer,
+    context_of,
     next_page,
 )
 from aggregator.service import audit
-from aggregator.service.caller import Caller
-from aggregator.service.context import Context
+from aggregator.service.log_door import LogDoor
 from fgpr.errors import UnknownResource
 from fgpr.rest import CheckpointView, LogEntries, LogProof
 
 
-@dataclass(frozen=True)
-class Door:
-    """In front of the log. The route opens it in its own thread: a dependency that asks the database takes another."""
-
-    _context: Context
-    _caller: Caller | None
-
-    def open(self) -> Context:
-        """The context, for a caller who may read the log.
-
-        Raises:
-            Unauthenticated, Forbidden: the log is not public, and the caller is not enrolled here.
-        """
-        audit.check_reader(self._context, self._caller)
-        return self._context
+async def door(request: Request) -> LogDoor:
+    """The door for the caller of a request; the route opens it in its own thread."""
+    return LogDoor(await context_of(request), await signed_if_at_all(request))
 
 
-async def door(context: ContextDependency, caller: MaybeSignedBy) -> Door:
-    """The door for the caller of a request."""
-    return Door(context, caller)
-
-
-LogDoor = Annotated[Door, Depends(door)]
+Door = Annotated[LogDoor, Depends(door)]
 
 router = APIRouter(prefix="/log", tags=["audit log"])
 
 
 @router.api_route("/checkpoint", methods=GET, **documented(CheckpointView, UnknownResource, signed=None))
-def checkpoint(log: LogDoor) -> Response:
+def checkpoint(log: Door) -> Response:
     """The newest signed checkpoint."""
-    return answer(audit.newest(log.open()))
+    with log.open() as reading:
+        return answer(audit.newest(reading))
 
 
 @router.api_route("/entries", methods=GET, **documented(LogEntries, UnknownResource, signed=None))
-def entries(found: WiringDependency, log: LogDoor, start: Index, end: Index) -> Response:
+def entries(found: WiringDependency, log: Door, start: Index, end: Index) -> Response:
     """Leaves `start` up to, not including, `end`; fewer where there are fewer or too many."""
-    page = audit.entries(log.open(), start, end)
+    with log.open() as reading:
+        page = audit.entries(reading, start, end)
     more = start < page.end < end
     return answer(page, headers=next_page(found, "/v1/log/entries", start=page.end, end=end) if more else None)
 
 
 @router.api_route("/inclusion", methods=GET, **documented(LogProof, UnknownResource, signed=None))
-def inclusion(log: LogDoor, index: Index, size: Index) -> Response:
+def inclusion(log: Door, index: Index, size: Index) -> Response:
     """Proof that leaf `index` is in the tree of the first `size` leaves."""
-    return answer(audit.inclusion(log.open(), index, size))
+    with log.open() as reading:
+        return answer(audit.inclusion(reading, index, size))
 
 
 @router.api_route("/consistency", methods=GET, **documented(LogProof, UnknownResource, signed=None))
-def consistency(log: LogDoor, old: Index, new: Index) -> Response:
+def consistency(log: Door, old: Index, new: Index) -> Response:
     """Proof that the tree of `new` leaves begins with that of `old` leaves."""
-    return answer(audit.consistency(log.open(), old, new))
+    with log.open() as reading:
+        return answer(audit.consistency(reading, old, new))

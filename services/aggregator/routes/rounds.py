@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 from starlette.concurrency import run_in_threadpool
 
-from aggregator.auth import body_limit
+from aggregator.request_bodies import body_limit
 from aggregator.routes.documents import documented
 from aggregator.routes.wiring import (
     GET,
@@ -22,6 +22,7 @@ from aggregator.routes.wiring import (
 )
 from aggregator.service import complaints, round_views, rounds, schedule
 from aggregator.service.context import Context
+from aggregator.service.rounds import Taken
 from fgpr.errors import Conflict, FgprError, TooLate, UnknownResource
 from fgpr.message import Signed
 from fgpr.rest import Receipt, RoundList, RoundView
@@ -82,9 +83,7 @@ def contribute(
     context: ContextDependency, caller: SignedBy, body: Body, federation: Name, number: Number, client: Name
 ) -> Response:
     """A client's one contribution; the same body again gets the same answer."""
-    receipt = rounds.contribute(context, caller, federation, number, client, body)
-    _advance(context, federation)
-    return answer(receipt)
+    return _taken(context, federation, rounds.contribute(context, caller, federation, number, client, body))
 
 
 @router.api_route("/{number}/cohort", methods=GET, **documented(CohortView, UnknownResource, Conflict, TooLate))
@@ -101,9 +100,7 @@ def open_(
     context: ContextDependency, caller: SignedBy, body: Body, federation: Name, number: Number, client: Name
 ) -> Response:
     """A member's opening; one that is no longer needed is acknowledged for its key."""
-    receipt = rounds.answer(context, caller, federation, number, client, body)
-    _advance(context, federation)
-    return answer(receipt)
+    return _taken(context, federation, rounds.answer(context, caller, federation, number, client, body))
 
 
 @router.put(
@@ -118,6 +115,12 @@ def complain(
     receipt = complaints.complain(context, caller, federation, number, client, body)
     _advance(context, federation)
     return answer(receipt)
+
+
+def _taken(context: Context, federation: str, taken: Taken) -> Response:
+    if taken.due:
+        _advance(context, federation)
+    return answer(taken.receipt)
 
 
 def _advance(context: Context, federation: str) -> None:

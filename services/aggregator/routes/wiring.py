@@ -11,9 +11,10 @@ from urllib.parse import urlencode
 
 from fastapi import Depends, HTTPException, Path, Query, Request, Response
 
-from aggregator.auth import raw_body, signed, signed_if_at_all
+from aggregator.auth import signed
 from aggregator.known_keys import KnownKeys
 from aggregator.metrics import Metrics
+from aggregator.request_bodies import raw_body
 from aggregator.service import admission
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
@@ -76,7 +77,8 @@ class Wiring:
                 self.waiting.release()
 
 
-# The dependencies are coroutines: FastAPI would hand each plain function to a thread of its own.
+# The dependencies are coroutines, since FastAPI would hand each plain function to a thread of its own; and they have
+# none themselves: each takes as long as a signature.
 
 
 async def wiring(request: Request) -> Wiring:
@@ -85,12 +87,13 @@ async def wiring(request: Request) -> Wiring:
     return found
 
 
-async def context_of(found: Annotated[Wiring, Depends(wiring)]) -> Context:
+async def context_of(request: Request) -> Context:
     """The context of a request."""
+    found: Wiring = request.app.state.aggregator
     return found.context
 
 
-async def json_body(request: Request, body: Annotated[bytes, Depends(raw_body)]) -> bytes:
+async def json_body(request: Request) -> bytes:
     """The raw body of a request that says it is JSON.
 
     Raises:
@@ -99,13 +102,12 @@ async def json_body(request: Request, body: Annotated[bytes, Depends(raw_body)])
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise HTTPException(415, headers={"Accept": "application/json"})
-    return body
+    return await raw_body(request)
 
 
 ContextDependency = Annotated[Context, Depends(context_of)]
 WiringDependency = Annotated[Wiring, Depends(wiring)]
 SignedBy = Annotated[Caller, Depends(signed)]
-MaybeSignedBy = Annotated[Caller | None, Depends(signed_if_at_all)]
 Body = Annotated[bytes, Depends(json_body)]
 Name = Annotated[str, Path(pattern="^[a-z0-9-]{1,64}$", examples=["turbofan"])]
 Number = Annotated[int, Path(ge=0, le=2**31 - 1, examples=[3])]

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from aggregator.service.admission import authorise_anybody
-from aggregator.service.caller import Caller
 from aggregator.service.context import Context
 from aggregator.storage import federations, log
 from aggregator.storage.engine import Connection
@@ -11,7 +9,7 @@ from fgpr import merkle
 from fgpr.auditlog import checkpoint
 from fgpr.auditlog.checkpoint import Checkpoint
 from fgpr.auditlog.entries import Leaf
-from fgpr.errors import Unauthenticated, UnknownResource
+from fgpr.errors import UnknownResource
 from fgpr.message import Digest
 from fgpr.rest import CheckpointView, LogEntries, LogProof
 from fgpr.secagg.messages import LogPosition
@@ -37,75 +35,53 @@ def position(connection: Connection) -> LogPosition:
     return LogPosition(size=frontier.size, root=frontier.root())
 
 
-def is_public(context: Context) -> bool:
+def is_public(connection: Connection) -> bool:
     """Whether anybody may read the log."""
-    with context.database.read() as connection:
-        return federations.log_is_public(connection)
+    return federations.log_is_public(connection)
 
 
-def check_reader(context: Context, caller: Caller | None) -> None:
-    """Check that this caller may read the log and the rosters in it.
-
-    Raises:
-        Unauthenticated: a federation closed the log, and the request is not signed by a key that is enrolled here.
-        Forbidden: the key is revoked or was replaced.
-    """
-    with context.database.read() as connection:
-        if federations.log_is_public(connection):
-            return
-        if caller is None:
-            raise Unauthenticated("the audit log here is not public: sign the request with a key that is enrolled")
-        authorise_anybody(connection, caller)
-
-
-def newest(context: Context) -> CheckpointView:
+def newest(connection: Connection) -> CheckpointView:
     """The newest signed checkpoint."""
-    with context.database.read() as connection:
-        return CheckpointView(note=log.read_head(connection)[1])
+    return CheckpointView(note=log.read_head(connection)[1])
 
 
-def entries(context: Context, start_index: int, end: int) -> LogEntries:
+def entries(connection: Connection, start_index: int, end: int) -> LogEntries:
     """Leaves from `start_index` up to `end`, or fewer, at most MOST_ENTRIES.
 
     Raises:
         UnknownResource: the log is shorter than `start_index`.
     """
-    with context.database.read() as connection:
-        size = log.read_head(connection)[0].size
-        if start_index > size:
-            raise UnknownResource(f"the audit log has {size} leaves, none from {start_index} on")
-        last = min(end, size, start_index + MOST_ENTRIES)
-        frontier = merkle.frontier(start_index, log.node_reader(connection))
-        leaves = log.read_leaves(connection, start_index, last)
-        return LogEntries(
-            start=start_index, end=start_index + len(leaves), frontier=frontier.hashes, leaves=tuple(leaves)
-        )
+    size = log.read_head(connection)[0].size
+    if start_index > size:
+        raise UnknownResource(f"the audit log has {size} leaves, none from {start_index} on")
+    last = min(end, size, start_index + MOST_ENTRIES)
+    frontier = merkle.frontier(start_index, log.node_reader(connection))
+    leaves = log.read_leaves(connection, start_index, last)
+    return LogEntries(start=start_index, end=start_index + len(leaves), frontier=frontier.hashes, leaves=tuple(leaves))
 
 
-def inclusion(context: Context, index: int, size: int) -> LogProof:
+def inclusion(connection: Connection, index: int, size: int) -> LogProof:
     """Proof that leaf `index` is in the tree of the first `size` leaves.
 
     Raises:
         UnknownResource: there is no such leaf or tree.
     """
-    with context.database.read() as connection:
-        _check_size(connection, size)
-        if index >= size:
-            raise UnknownResource(f"a tree of {size} leaves has no leaf {index}")
-        return LogProof(hashes=merkle.inclusion_proof(index, size, log.node_reader(connection)))
+    _check_size(connection, size)
+    if index >= size:
+        raise UnknownResource(f"a tree of {size} leaves has no leaf {index}")
+    return LogProof(hashes=merkle.inclusion_proof(index, size, log.node_reader(connection)))
 
 
-def consistency(context: Context, old: int, new: int) -> LogProof:
+def consistency(connection: Connection, old: int, new: int) -> LogProof:
     """Proof that the tree of `new` leaves begins with that of `old` leaves.
 
     Raises:
         UnknownResource: there are no such trees.
     """
-    with context.database.read() as connection:
-        _check_size(connection, new)
-        if old > new:
-            raise UnknownResource(f"the tree of {new} leaves cannot begin with {old} leaves")
-        return LogProof(hashes=merkle.consistency_proof(old, new, log.node_reader(connection)))
+    _check_size(connection, new)
+    if old > new:
+        raise UnknownResource(f"the tree of {new} leaves cannot begin with {old} leaves")
+    return LogProof(hashes=merkle.consistency_proof(old, new, log.node_reader(connection)))
 
 
 def log_name(context: Context) -> str:

@@ -43,7 +43,7 @@ def complain(context: Context, caller: Caller, federation: str, number: int, cli
             if known != signed:
                 raise Conflict(f"{client} complained of round {number} with another body; the first one stands")
             return receipt
-        check_key(connection, row, member)
+        check_key(roster_of(connection, row), member, number)
         opened = rounds.read_opening(connection, federation, number, client)
         if opened is not None and opened.message.cohort == signed.message.cohort:
             raise Conflict(f"{client} opened the cohort of round {number}: its boxes did open")

@@ -6,7 +6,7 @@ import numpy as np
 
 from aggregator.service import audit, round_views
 from aggregator.service.context import Context
-from aggregator.storage import complaints, federations, log
+from aggregator.storage import complaints, contributions, federations, log
 from aggregator.storage import rounds as stored
 from fgpr.errors import UnknownResource
 from fgpr.rest import RoundSummary
@@ -43,7 +43,7 @@ def show_round(context: Context, federation: str, number: int) -> dict[str, Any]
         row = stored.read(connection, federation, number)
         return {
             "summary": round_views.summary(connection, row).to_json(),
-            "contributors": sorted(stored.contributors(connection, federation, number)),
+            "contributors": sorted(contributions.contributors(connection, federation, number)),
             "openings": sorted(stored.openers(connection, federation, number)),
             "complaints": {
                 member: list(signed.message.accused())

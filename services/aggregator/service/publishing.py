@@ -6,7 +6,7 @@ from aggregator.service import audit
 from aggregator.service.context import Context
 from aggregator.service.federations import publish_prior
 from aggregator.service.rounds import roster_of
-from aggregator.storage import clients, federations, rounds
+from aggregator.storage import clients, contributions, federations, rounds
 from aggregator.storage.engine import Connection
 from aggregator.storage.rounds import RoundRow
 from fgpr.auditlog.entries import AnsweredOpening, CohortClosed, PriorPublished, RoundAborted, RoundVoid
@@ -25,9 +25,9 @@ def close(context: Context, connection: Connection, row: RoundRow) -> None:
     """Fix the cohort, or abort where too few can be counted."""
     plan = row.plan.message
     revoked = clients.read_revoked(connection, row.federation)
-    stored = rounds.read_contributions(connection, row.federation, row.number)
+    stored = contributions.read_headers(connection, row.federation, row.number)
     barred = revoked | _opened_elsewhere(connection, row)
-    headers = {line.client: line.header.message for line in stored if line.client not in barred}
+    headers = {client: header for client, header in stored.items() if client not in barred}
     least = committee_of(plan, roster_of(connection, row)).corrupt_group + 2
     cohort = opening.close(
         plan, plan.digest(), headers, audit.position(connection), _opened_before(connection, row), least
@@ -59,8 +59,7 @@ def publish(context: Context, connection: Connection, row: RoundRow, *, last_cha
     plan, cohort = row.plan.message, row.cohort
     if cohort is None:
         raise SumRefused(f"round {row.number} has no cohort")
-    stored = rounds.read_contributions(connection, row.federation, row.number)
-    masked = {line.client: line.masked for line in stored if line.masked is not None}
+    masked = contributions.read_masked(connection, row.federation, row.number)
     answers = rounds.read_openings(connection, row.federation, row.number)
     try:
         opened = [signed.message for signed in answers.values()]
@@ -76,7 +75,7 @@ def publish(context: Context, connection: Connection, row: RoundRow, *, last_cha
     event = Event.SUM_OPENED if record.reason == "averaged" else Event.STEP_REFUSED
     told = publication.step_refusal(previous.message, plan, unmasked.average)
     rounds.move(connection, row, after(row.stage, event), ended_at=context.clock(), reason=told)
-    rounds.erase(connection, row.federation, row.number)
+    contributions.erase(connection, row.federation, row.number)
     leaf = PriorPublished(
         federation=row.federation,
         prior=Signed[PriorRecord].make(context.keys.service(), record),
@@ -101,7 +100,7 @@ def abort(context: Context, connection: Connection, row: RoundRow, event: Event,
         ended_at=context.clock(),
         reason=reason,
     )
-    rounds.erase(connection, row.federation, row.number)
+    contributions.erase(connection, row.federation, row.number)
     leaf = RoundAborted(federation=row.federation, round=row.number, reason=reason, cohort=signed)
     audit.record(context, connection, [leaf])
 

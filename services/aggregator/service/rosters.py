@@ -20,14 +20,13 @@ from fgpr.secagg.messages import LogPosition
 from fgpr.secagg.roster import NONCE_BYTES, Roster, RosterDraft, RosterEntry
 
 
-def roster(context: Context, federation: str, version: int | None = None) -> Signed[Roster]:
+def roster(connection: Connection, federation: str, version: int | None = None) -> Signed[Roster]:
     """A roster version, by default the newest.
 
     Raises:
         UnknownResource: there is none.
     """
-    with context.database.read() as connection:
-        found = federations.read_roster(connection, federation, version)
+    found = federations.read_roster(connection, federation, version)
     if found is None:
         raise UnknownResource(f"federation {federation} has no roster {'yet' if version is None else version}")
     return found

@@ -4,7 +4,7 @@ from aggregator.service.admission import authorise
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
 from aggregator.service.shown_views import Shown
-from aggregator.storage import federations, rounds
+from aggregator.storage import contributions, federations, rounds
 from aggregator.storage.engine import Connection
 from aggregator.storage.rounds import Position, RoundRow
 from fgpr.message import timestamp
@@ -34,11 +34,10 @@ def show(context: Context, caller: Caller, federation: str) -> Shown:
     with context.database.read() as connection:
         authorise(connection, caller, federation)
         position = rounds.read_position(connection, federation)
-        present = federations.read_state(connection, federation)
-        body = context.shown.get(federation, (position, present), timestamp(context.clock()))
+        body = context.shown.get(federation, position, timestamp(context.clock()))
         if body is None:
-            body = context.shown.add(federation, (position, present), _view(context, connection, federation))
-    return Shown(_token(position, present), body)
+            body = context.shown.add(federation, position, _view(context, connection, federation))
+    return Shown(_token(position), body)
 
 
 def state(context: Context, federation: str) -> str:
@@ -68,7 +67,7 @@ def summary(connection: Connection, row: RoundRow) -> RoundSummary:
         stage=row.stage,
         prior_version=plan.prior_version,
         invited=len(plan.invited),
-        contributions=len(rounds.contributors(connection, row.federation, row.number)),
+        contributions=len(contributions.contributors(connection, row.federation, row.number)),
         cohort=None if row.cohort is None else len(row.cohort.message.members),
         openings=rounds.count_openings(connection, row.federation, row.number),
         threshold=plan.threshold,
@@ -101,9 +100,9 @@ def _view(context: Context, connection: Connection, federation: str) -> RoundVie
 
 
 def _state(connection: Connection, federation: str) -> str:
-    return _token(rounds.read_position(connection, federation), federations.read_state(connection, federation))
+    return _token(rounds.read_position(connection, federation))
 
 
-def _token(position: Position, present: str) -> str:
-    parts = [position.number, position.stage or "none", *position.unsettled, *([] if present == "open" else [present])]
-    return ".".join(map(str, parts))
+def _token(position: Position) -> str:
+    present = [] if position.federation_state == "open" else [position.federation_state]
+    return ".".join(map(str, [position.number, position.stage or "none", *position.unsettled, *present]))

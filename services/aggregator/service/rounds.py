@@ -1,25 +1,40 @@
 """What clients do in a round: contribute, fetch the cohort, open."""
 
 import hashlib
+from dataclasses import dataclass
 
 from aggregator.service.admission import authorise_client
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
-from aggregator.storage import clients, complaints, federations, retired_keys, rounds
+from aggregator.storage import clients, complaints, contributions, federations, retired_keys, rounds
 from aggregator.storage.clients import ClientRow
+from aggregator.storage.contributions import ContributionRow
 from aggregator.storage.engine import Connection
-from aggregator.storage.rounds import ContributionRow, RoundRow
+from aggregator.storage.rounds import RoundRow, RoundState
 from fgpr import canonical
 from fgpr.errors import Conflict, Forbidden, QuotaExceeded, TooLate, UnknownResource
 from fgpr.message import Signed
 from fgpr.rest import Receipt
 from fgpr.secagg import opening
-from fgpr.secagg.messages import Cohort, CohortView, Contribution, Opening
+from fgpr.secagg.messages import Cohort, Contribution, Opening, Plan
 from fgpr.secagg.roster import Roster
 from fgpr.secagg.stages import Stage
 
 
-def contribute(context: Context, caller: Caller, federation: str, number: int, client: str, body: bytes) -> Receipt:
+@dataclass(frozen=True)
+class Taken:
+    """What came of a body.
+
+    Attributes:
+        receipt: the answer.
+        due: whether the round may have to move now.
+    """
+
+    receipt: Receipt
+    due: bool
+
+
+def contribute(context: Context, caller: Caller, federation: str, number: int, client: str, body: bytes) -> Taken:
     """Store a client's one contribution; the same body again gets the same answer.
 
     Raises:
@@ -30,23 +45,42 @@ def contribute(context: Context, caller: Caller, federation: str, number: int, c
     digest = hashlib.sha256(body).digest()
     checked = _checked(context, caller, federation, number, client, body)
     with context.database.write() as connection:
-        row, sender = enter(context, connection, caller, federation, number, client)
+        sender = begin(context, connection, caller, federation, client)
         receipt = Receipt(federation=federation, round=number, client=client, body=digest, counted=True)
-        known = rounds.read_contribution(connection, federation, number, client)
+        known = contributions.read_body_digest(connection, federation, number, client)
         if known is not None:
-            if known.body_digest != digest:
+            if known != digest:
                 raise Conflict(f"{client} contributed another body to round {number}; the first one stands")
-            return receipt
-        if checked is None or not _takes_contributions(context, row):
-            raise too_late(connection, row, "contributions")
-        check_key(connection, row, sender)
-        rounds.add_contribution(connection, federation, number, checked)
-    return receipt
+            return Taken(receipt, due=True)
+        now = rounds.read_state(connection, federation, number)
+        if checked is None or not _takes_contributions(context, now):
+            raise too_late(connection, rounds.read(connection, federation, number), "contributions")
+        check_key(checked.roster, sender, number)
+        contributions.add(connection, federation, number, checked.contribution)
+        return Taken(receipt, due=may_be_full(connection, checked.plan))
+
+
+def may_be_full(connection: Connection, plan: Plan) -> bool:
+    """Whether as many contributions are in as there can be: with more than those of whom the roster cannot speak.
+
+    Asked after each one and true after the last one, so that nothing but numbers is compared.
+    """
+    gone = clients.count_revoked(connection, plan.federation) + retired_keys.count_all(connection, plan.federation)
+    return contributions.count(connection, plan.federation, plan.round) + gone >= len(plan.invited)
+
+
+@dataclass(frozen=True)
+class _Checked:
+    """A contribution that holds, with what it was checked against."""
+
+    plan: Plan
+    roster: Roster
+    contribution: ContributionRow
 
 
 def _checked(
     context: Context, caller: Caller, federation: str, number: int, client: str, body: bytes
-) -> ContributionRow | None:
+) -> _Checked | None:
     """A contribution read and verified, before the writing transaction, which only judges what can have changed since.
 
     Plan and roster of a round never change. None where nothing is to be verified: the round takes no more, or this
@@ -54,18 +88,19 @@ def _checked(
     """
     with context.database.read() as connection:
         sender = _sender(connection, caller, federation, client)
-        row = rounds.read(connection, federation, number)
-        known = rounds.read_contribution(connection, federation, number, client)
-        roster = roster_of(connection, row)
-        if known is not None or not _takes_contributions(context, row):
+        now = rounds.read_state(connection, federation, number)
+        known = contributions.read_body_digest(connection, federation, number, client)
+        if known is not None or not _takes_contributions(context, now):
             return None
-        check_key(connection, row, sender)
+        row = rounds.read(connection, federation, number)
+        roster = roster_of(connection, row)
+        check_key(roster, sender, number)
     contribution = Contribution.decode(body)
     if contribution.header.message.client != client:
         raise Forbidden(f"{client} cannot contribute for {contribution.header.message.client}")
     plan = row.plan.message
     opening.check_contribution(plan, plan.digest(), roster, contribution)
-    return ContributionRow(
+    made = ContributionRow(
         client=client,
         body_digest=hashlib.sha256(body).digest(),
         header=contribution.header,
@@ -73,14 +108,15 @@ def _checked(
         # As `canonical.encode` writes a list of base64, which has nothing to escape.
         boxes=b'["' + '","'.join(map(canonical.to_text, contribution.boxes)).encode("ascii") + b'"]',
     )
+    return _Checked(plan, roster, made)
 
 
-def _takes_contributions(context: Context, row: RoundRow) -> bool:
-    return row.stage is Stage.CONTRIBUTING and context.clock() < row.contribute_until
+def _takes_contributions(context: Context, now: RoundState) -> bool:
+    return now.stage is Stage.CONTRIBUTING and context.clock() < now.contribute_until
 
 
-def cohort(context: Context, caller: Caller, federation: str, number: int) -> CohortView:
-    """The cohort of a round as the calling member gets it: its own box of each contribution.
+def cohort(context: Context, caller: Caller, federation: str, number: int) -> bytes:
+    """The cohort of a round as the calling member gets it, with its own box of each contribution; JSON.
 
     Raises:
         UnknownResource: the round is not closed.
@@ -97,13 +133,10 @@ def cohort(context: Context, caller: Caller, federation: str, number: int) -> Co
             raise UnknownResource(f"round {number} has no cohort: it is in stage {row.stage.value}")
         if row.stage is not Stage.OPENING:
             raise too_late(connection, row, "openings")
-        entries = context.boxed.entries(
-            row.cohort.message, seat, lambda: rounds.read_contributions(connection, federation, number)
-        )
-    return CohortView(cohort=row.cohort, entries=entries)
+        return context.boxed.view(row.cohort, seat, lambda: contributions.read_all(connection, federation, number))
 
 
-def answer(context: Context, caller: Caller, federation: str, number: int, client: str, body: bytes) -> Receipt:
+def answer(context: Context, caller: Caller, federation: str, number: int, client: str, body: bytes) -> Taken:
     """Store a member's opening, of the cohort or, after an abort, of the empty one.
 
     An opening that is no longer needed is acknowledged, and its next key taken.
@@ -123,16 +156,17 @@ def answer(context: Context, caller: Caller, federation: str, number: int, clien
         if target is None:
             raise too_late(connection, row, "openings of that cohort")
         known = rounds.read_opening(connection, federation, number, client)
+        roster = roster_of(connection, row)
         if known is None:
-            check_key(connection, row, member)
+            check_key(roster, member, number)
         counted = (row.stage is Stage.OPENING and bool(target.members)) or (
             row.stage is Stage.ABORTED and not target.members
         )
         if counted:
-            opening.check_opening(row.plan.message, roster_of(connection, row), target, signed)
+            opening.check_opening(row.plan.message, roster, target, signed)
         else:
             # The sum is not needed any more; the key is all that is taken.
-            opening.check_next_key(row.plan.message, roster_of(connection, row), client, signed.message.next_key)
+            opening.check_next_key(row.plan.message, roster, client, signed.message.next_key)
         if target.members and client in complaints.members(connection, federation, number):
             raise Conflict(f"{client} complained of boxes of round {number}, which it cannot have opened, then")
         if known is not None and known != signed:
@@ -143,9 +177,11 @@ def answer(context: Context, caller: Caller, federation: str, number: int, clien
                 rounds.add_opening(connection, signed)
             else:
                 _check_quota(connection, row, client)
-        return Receipt(
+        receipt = Receipt(
             federation=federation, round=number, client=client, body=digest, counted=counted or known is not None
         )
+        enough = rounds.count_openings(connection, federation, number) >= row.plan.message.threshold
+        return Taken(receipt, due=counted and enough)
 
 
 def roster_of(connection: Connection, row: RoundRow) -> Roster:
@@ -156,16 +192,16 @@ def roster_of(connection: Connection, row: RoundRow) -> Roster:
     return roster.message
 
 
-def check_key(connection: Connection, row: RoundRow, sender: ClientRow) -> None:
-    """Check that the round's roster names the key that the client has now.
+def check_key(roster: Roster, sender: ClientRow, number: int) -> None:
+    """Check that the roster of a round names the key that the client has now.
 
     Raises:
         Conflict: it was replaced since; what the old key signs is not taken any more.
     """
-    entry = roster_of(connection, row).entry(sender.client)
+    entry = roster.entry(sender.client)
     if entry is not None and entry.identity_key != sender.identity_key:
         raise Conflict(
-            f"{sender.client} replaced the key that the roster of round {row.number} names: it takes part again "
+            f"{sender.client} replaced the key that the roster of round {number} names: it takes part again "
             "from the first round whose roster names the new one"
         )
 
@@ -199,11 +235,21 @@ def enter(
         Unauthenticated, Forbidden: the caller may not act for this client.
         UnknownResource: there is no such round.
     """
-    federations.read(connection, federation, lock=True)
+    sender = begin(context, connection, caller, federation, client)
+    return rounds.read(connection, federation, number), sender
+
+
+def begin(context: Context, connection: Connection, caller: Caller, federation: str, client: str) -> ClientRow:
+    """The client of a request that has an effect: the federation is locked, the nonce spent.
+
+    Raises:
+        Unauthenticated, Forbidden: the caller may not act for this client.
+    """
+    federations.lock(connection, federation)
     sender = _sender(connection, caller, federation, client)
     clients.spend_nonce(connection, caller.key_id, caller.nonce, caller.nonce_expires)
     clients.forget_nonces(connection, context.clock())
-    return rounds.read(connection, federation, number), sender
+    return sender
 
 
 def _sender(connection: Connection, caller: Caller, federation: str, client: str) -> ClientRow:

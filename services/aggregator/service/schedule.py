@@ -13,8 +13,8 @@ from aggregator.service.complaints import convicted
 from aggregator.service.context import Context
 from aggregator.service.federations import keeps_roster
 from aggregator.service.rosters import current_roster, serving, unheard
-from aggregator.service.rounds import roster_of
-from aggregator.storage import clients, complaints, federations, retired_keys, rounds
+from aggregator.service.rounds import may_be_full, roster_of
+from aggregator.storage import clients, complaints, contributions, federations, rounds
 from aggregator.storage.engine import Connection
 from aggregator.storage.federations import FederationRow
 from aggregator.storage.rounds import RoundRow
@@ -111,15 +111,10 @@ def _due(context: Context, connection: Connection, row: FederationRow) -> Callab
 def _all_in(connection: Connection, row: RoundRow, now: datetime) -> bool:
     if now >= row.contribute_until:
         return True
-    invited = row.plan.message.invited
-    # This is asked after each contribution and true after the last one: names are compared where the numbers allow it.
-    most_unheard = clients.count_revoked(connection, row.federation) + retired_keys.count_all(
-        connection, row.federation
-    )
-    if rounds.count_contributions(connection, row.federation, row.number) < len(invited) - most_unheard:
+    if not may_be_full(connection, row.plan.message):
         return False
-    expected = set(invited) - unheard(connection, roster_of(connection, row))
-    return expected <= rounds.contributors(connection, row.federation, row.number)
+    expected = set(row.plan.message.invited) - unheard(connection, roster_of(connection, row))
+    return expected <= contributions.contributors(connection, row.federation, row.number)
 
 
 def _able(connection: Connection, row: RoundRow) -> int:
@@ -162,7 +157,7 @@ def _end_of_opening(
 
 def _waits(connection: Connection, row: RoundRow) -> bool:
     """Whether an aborted round keeps the next one waiting: somebody contributed, so something may be opened."""
-    return row.stage is Stage.ABORTED and bool(rounds.contributors(connection, row.federation, row.number))
+    return row.stage is Stage.ABORTED and bool(contributions.contributors(connection, row.federation, row.number))
 
 
 def _void_deadline(row: FederationRow, aborted: RoundRow) -> datetime:
@@ -190,7 +185,7 @@ def _pause(connection: Connection, row: FederationRow) -> float:
     idle = 0
     for past in rounds.read_list(connection, row.settings.name, limit=MOST_IDLE):
         place = (past.federation, past.number)
-        if past.stage is not Stage.ABORTED or rounds.contributors(connection, *place):
+        if past.stage is not Stage.ABORTED or contributions.contributors(connection, *place):
             break
         if rounds.count_openings(connection, *place):
             # Members who prove it void are there, whatever kept them from contributing.

@@ -24,6 +24,7 @@ _prior = lru_cache(maxsize=64)(Signed[PriorRecord].decode)
 # Written down once, as in storage.rounds.
 _FEDERATION = select(federations).where(federations.c.name == bindparam("federation"))
 _LOCKED = _FEDERATION.with_for_update()
+_LOCK = _FEDERATION.with_only_columns(federations.c.name).with_for_update()
 _ALL_SETTINGS = select(federations.c.settings)
 _STATE = select(federations.c.state).where(federations.c.name == bindparam("federation"))
 _ROSTERS = select(rosters.c.document).where(rosters.c.federation == bindparam("federation"))
@@ -89,6 +90,16 @@ def read(connection: Connection, name: str, *, lock: bool = False) -> Federation
     return FederationRow(
         _settings(row.settings), row.roster_key, row.roster_stale, row.roster_offline, row.state, row.released
     )
+
+
+def lock(connection: Connection, name: str) -> None:
+    """Keep other writers of a federation out until the transaction ends.
+
+    Raises:
+        UnknownResource: there is none of that name.
+    """
+    if connection.execute(_LOCK, {"federation": name}).scalar_one_or_none() is None:
+        raise UnknownResource(f"there is no federation {name!r} here")
 
 
 def names(connection: Connection) -> list[str]:

@@ -1,7 +1,7 @@
 """Rows of rounds, their contributions and openings."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -9,11 +9,12 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, and_, bindparam, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from aggregator.storage import federations, tables
 from aggregator.storage.announcements import announce
-from aggregator.storage.tables import contributions, openings, rounds
+from aggregator.storage.tables import openings, rounds
 from fgpr.errors import Unavailable, UnknownResource
 from fgpr.message import Signed
-from fgpr.secagg.messages import Cohort, Header, Opening, Plan
+from fgpr.secagg.messages import Cohort, Opening, Plan
 from fgpr.secagg.stages import Stage
 
 MOST_UNSETTLED = 16
@@ -42,6 +43,14 @@ class RoundRow:
 
 
 @dataclass(frozen=True)
+class RoundState:
+    """What of a round can change while contributions come in, and their deadline."""
+
+    stage: Stage
+    contribute_until: datetime
+
+
+@dataclass(frozen=True)
 class Position:
     """Where the rounds of a federation stand.
 
@@ -51,24 +60,15 @@ class Position:
         unsettled: numbers of `read_unsettled`.
         contribute_until: its first deadline.
         ended_at: when it ended.
+        federation_state: whether rounds open in the federation.
     """
 
     number: int
     stage: str | None
     unsettled: tuple[int, ...]
+    federation_state: str
     contribute_until: datetime | None = None
     ended_at: datetime | None = None
-
-
-@dataclass(frozen=True)
-class ContributionRow:
-    """A contribution as stored; the secret parts are None once the round has ended."""
-
-    client: str
-    body_digest: bytes
-    header: Signed[Header]
-    masked: bytes | None = field(repr=False)
-    boxes: bytes | None = field(repr=False)
 
 
 def add(connection: Connection, plan: Signed[Plan], contribute_until: datetime, open_until: datetime) -> None:
@@ -121,6 +121,18 @@ def read(connection: Connection, federation: str, number: int) -> RoundRow:
     return _round(row)
 
 
+def read_state(connection: Connection, federation: str, number: int) -> RoundState:
+    """The stage of a round, without its documents.
+
+    Raises:
+        UnknownResource: there is none of that number.
+    """
+    row = connection.execute(_STATE, {"name": federation, "number": number}).one_or_none()
+    if row is None:
+        raise UnknownResource(f"federation {federation} has no round {number}")
+    return RoundState(Stage(row.stage), row.contribute_until)
+
+
 def read_last(connection: Connection, federation: str) -> RoundRow | None:
     """The newest round, or None before the first."""
     row = connection.execute(_LAST, {"name": federation}).one_or_none()
@@ -152,57 +164,10 @@ def read_position(connection: Connection, federation: str) -> Position:
     """Where a federation's rounds stand; cheap, since every client asks again and again."""
     rows = connection.execute(_POSITION, {"name": federation}).all()
     if not rows:
-        return Position(0, None, ())
+        return Position(0, None, (), federations.read_state(connection, federation))
     last = rows[0]
     unsettled = [row.number for row in rows if row.unsettled][:MOST_UNSETTLED]
-    return Position(last.number, last.stage, tuple(unsettled[::-1]), last.contribute_until, last.ended_at)
-
-
-def add_contribution(connection: Connection, federation: str, number: int, row: ContributionRow) -> None:
-    """Write a contribution; one a client and round, by the primary key."""
-    values = {
-        "federation": federation,
-        "round": number,
-        "client": row.client,
-        "body_digest": row.body_digest,
-        "header": row.header.encode(),
-        "masked": row.masked,
-        "boxes": row.boxes,
-    }
-    try:
-        connection.execute(_ADD_CONTRIBUTION, values)
-    except IntegrityError as error:
-        raise Unavailable(f"{row.client}'s contribution is being stored by another request") from error
-
-
-def read_contribution(connection: Connection, federation: str, number: int, client: str) -> ContributionRow | None:
-    """One client's contribution to a round."""
-    row = connection.execute(_CONTRIBUTION, {"name": federation, "number": number, "client_id": client}).one_or_none()
-    return None if row is None else _contribution(row)
-
-
-def read_contributions(connection: Connection, federation: str, number: int) -> list[ContributionRow]:
-    """Every contribution to a round, in order of client id."""
-    return [_contribution(row) for row in connection.execute(_CONTRIBUTIONS, {"name": federation, "number": number})]
-
-
-def contributors(connection: Connection, federation: str, number: int) -> set[str]:
-    """Ids of the clients that contributed to a round."""
-    return set(connection.execute(_CONTRIBUTORS, {"name": federation, "number": number}).scalars())
-
-
-def count_contributions(connection: Connection, federation: str, number: int) -> int:
-    """How many contributions to a round are in."""
-    return connection.execute(_COUNT_CONTRIBUTIONS, {"name": federation, "number": number}).scalar_one()
-
-
-def erase(connection: Connection, federation: str, number: int) -> None:
-    """Erase masked vectors and boxes of a round; their hashes stay in the headers."""
-    connection.execute(
-        update(contributions)
-        .where(contributions.c.federation == federation, contributions.c.round == number)
-        .values(masked=None, boxes=None)
-    )
+    return Position(last.number, last.stage, tuple(unsettled[::-1]), last.present, last.contribute_until, last.ended_at)
 
 
 def add_opening(connection: Connection, opening: Signed[Opening]) -> None:
@@ -265,8 +230,14 @@ def _statements_of_rounds() -> tuple[Select[Any], Select[Any]]:
     begun = select(func.coalesce(func.max(rounds.c.number), 0)).where(of_it, settled).scalar_subquery()
     unsettled = and_(rounds.c.stage == Stage.ABORTED.value, rounds.c.number > begun)
     newest = select(func.max(rounds.c.number)).where(of_it).scalar_subquery()
+    present = select(tables.federations.c.state).where(tables.federations.c.name == bindparam("name"))
     position = select(
-        rounds.c.number, rounds.c.stage, rounds.c.contribute_until, rounds.c.ended_at, unsettled.label("unsettled")
+        rounds.c.number,
+        rounds.c.stage,
+        rounds.c.contribute_until,
+        rounds.c.ended_at,
+        unsettled.label("unsettled"),
+        present.scalar_subquery().label("present"),
     ).where(of_it, or_(rounds.c.number == newest, unsettled))
     falling = rounds.c.number.desc()
     return (
@@ -278,38 +249,14 @@ def _statements_of_rounds() -> tuple[Select[Any], Select[Any]]:
 # Written down once: SQLAlchemy takes four times as long to put a statement together as SQLite does to answer it.
 _UNSETTLED, _POSITION = _statements_of_rounds()
 _ROUND = select(rounds).where(rounds.c.federation == bindparam("name"), rounds.c.number == bindparam("number"))
+_STATE = _ROUND.with_only_columns(rounds.c.stage, rounds.c.contribute_until)
 _LAST = select(rounds).where(rounds.c.federation == bindparam("name")).order_by(rounds.c.number.desc()).limit(1)
-_ADD_CONTRIBUTION = insert(contributions)
-_CONTRIBUTIONS: Select[Any] = (
-    select(
-        contributions.c.client,
-        contributions.c.body_digest,
-        contributions.c.header,
-        contributions.c.masked,
-        contributions.c.boxes,
-    )
-    .where(contributions.c.federation == bindparam("name"), contributions.c.round == bindparam("number"))
-    .order_by(contributions.c.client)
-)
-_CONTRIBUTION: Select[Any] = _CONTRIBUTIONS.where(contributions.c.client == bindparam("client_id"))
-_CONTRIBUTORS = _CONTRIBUTIONS.with_only_columns(contributions.c.client).order_by(None)
-_COUNT_CONTRIBUTIONS = _CONTRIBUTORS.with_only_columns(func.count())
 _ADD_OPENING = insert(openings)
 _OPENERS = select(openings.c.client).where(
     openings.c.federation == bindparam("name"), openings.c.round == bindparam("number")
 )
 _OPENING = _OPENERS.with_only_columns(openings.c.document).where(openings.c.client == bindparam("client_id"))
 _COUNT_OPENINGS = _OPENERS.with_only_columns(func.count())
-
-
-def _contribution(row: Row[Any]) -> ContributionRow:
-    return ContributionRow(
-        client=row.client,
-        body_digest=row.body_digest,
-        header=Signed[Header].decode(row.header),
-        masked=row.masked,
-        boxes=row.boxes,
-    )
 
 
 def _round(row: Row[Any]) -> RoundRow:

@@ -90,7 +90,8 @@ def test_a_roster_s_flags_are_true_up_to_the_checkpoint_that_it_names(aggregator
 def test_the_checkpoint_is_of_all_leaves(aggregator: Aggregator) -> None:
     whole_run(aggregator)
     leaves = aggregator.raw_leaves()
-    note = audit.newest(aggregator.context).note
+    with aggregator.context.database.read() as connection:
+        note = audit.newest(connection).note
     key = aggregator.context.service_public()
     now = checkpoint.open_note(note, checkpoint.name_of(key), key)
     assert (now.size, now.root) == (len(leaves), merkle.root([merkle.leaf_hash(leaf) for leaf in leaves]))

@@ -163,7 +163,8 @@ def test_the_same_roster_twice_is_brought_in_once(aggregator: Aggregator, signer
     before = aggregator.dump()
     assert rosters.bring_in(aggregator.context, signed) is False
     assert aggregator.dump() == before
-    assert rosters.roster(aggregator.context, NAME) == signed
+    with aggregator.context.database.read() as connection:
+        assert rosters.roster(connection, NAME) == signed
 
 
 def test_a_membership_that_changed_meanwhile_is_said(aggregator: Aggregator, signer: Signer) -> None:

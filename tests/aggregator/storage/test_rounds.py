@@ -3,8 +3,9 @@ from datetime import timedelta
 
 import pytest
 
-from aggregator.storage import rounds
-from aggregator.storage.rounds import ContributionRow, Position
+from aggregator.storage import contributions, rounds
+from aggregator.storage.contributions import ContributionRow
+from aggregator.storage.rounds import Position
 from fgpr.errors import Unavailable, UnknownResource
 from fgpr.message import Signed, instant
 from fgpr.secagg.messages import Contribution, Opening
@@ -48,15 +49,18 @@ def test_one_contribution_and_one_opening_a_client(aggregator: Aggregator) -> No
         party.contribute()
     parties[0].open()
     with aggregator.context.database.read() as connection:
-        (first, *_) = rounds.read_contributions(connection, NAME, 1)
-        assert rounds.read_contribution(connection, NAME, 1, "client-00") == first
-        assert rounds.read_contribution(connection, NAME, 1, "stranger") is None
-        assert rounds.contributors(connection, NAME, 1) == {party.name for party in parties}
+        (first, *_) = contributions.read_all(connection, NAME, 1)
+        assert contributions.read_body_digest(connection, NAME, 1, "client-00") == first.body_digest
+        assert contributions.read_body_digest(connection, NAME, 1, "stranger") is None
+        assert contributions.read_headers(connection, NAME, 1)["client-00"] == first.header.message
+        assert contributions.read_masked(connection, NAME, 1)["client-00"] == first.masked
+        assert contributions.count(connection, NAME, 1) == 4
+        assert contributions.contributors(connection, NAME, 1) == {party.name for party in parties}
         assert rounds.count_openings(connection, NAME, 1) == 1
     opened = next(one for one in parties[0].client.journal if isinstance(one, CohortOpened))
     before = aggregator.dump()
     with pytest.raises(Unavailable, match="another request"), aggregator.context.database.write() as connection:
-        rounds.add_contribution(connection, NAME, 1, first)
+        contributions.add(connection, NAME, 1, first)
     with pytest.raises(Unavailable, match="another request"), aggregator.context.database.write() as connection:
         rounds.add_opening(connection, Signed[Opening].decode(opened.body))
     assert aggregator.dump() == before
@@ -73,6 +77,8 @@ def test_secret_parts_are_not_shown(aggregator: Aggregator) -> None:
 
 def test_unsettled_rounds_are_the_newest_of_the_present_prior(aggregator: Aggregator) -> None:
     parties = aggregator.enrol(4)
+    with aggregator.context.database.read() as connection:
+        assert rounds.read_position(connection, NAME) == Position(0, None, (), "open")
     aggregator.advance()
     aggregator.pass_contributing()
     aggregator.pass_contributing()
@@ -95,7 +101,6 @@ def test_unsettled_rounds_are_the_newest_of_the_present_prior(aggregator: Aggreg
     aggregator.pass_contributing()
     assert unsettled() == [4]
     with aggregator.context.database.read() as connection:
-        assert rounds.read_position(connection, "another") == Position(0, None, ())
         assert [row.number for row in rounds.read_in_stage(connection, NAME, [Stage.ABORTED])] == [1, 2, 4]
         assert [row.number for row in rounds.read_list(connection, NAME, before=4, limit=2)] == [3, 2]
         assert rounds.count_published(connection, NAME) == 1
