@@ -1,4 +1,4 @@
-"""What a plan in the log has to hold to: drawn from settings and roster, its keys registered, its void proofs logged."""
+"""What a plan in the log has to hold to: drawn from settings and roster, keys registered, void proofs logged."""
 
 from fgpr.auditlog.trail import Trail, require
 from fgpr.federated.publication import codec_for

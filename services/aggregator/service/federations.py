@@ -1,7 +1,5 @@
 """Creating federations, and their priors."""
 
-import hashlib
-
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from aggregator.service import audit
@@ -11,7 +9,7 @@ from aggregator.service.context import Context
 from aggregator.storage import federations
 from aggregator.storage.engine import Connection
 from aggregator.storage.federations import FederationRow
-from fgpr.auditlog.entries import PriorPublished
+from fgpr.auditlog.entries import FederationCreated, PriorPublished
 from fgpr.federated import publication
 from fgpr.federated.federation import Federation
 from fgpr.federated.publication import PriorRecord
@@ -45,14 +43,15 @@ def create_in(
     prior = Signed[PriorRecord].make(context.keys.service(), record)
     offline = isinstance(roster_key, Ed25519PublicKey)
     public = roster_key if isinstance(roster_key, Ed25519PublicKey) else roster_key.public_key()
-    federations.create(connection, settings, public.public_bytes_raw(), context.clock(), offline=offline)
-    digest = hashlib.sha256(settings.encode()).digest()
-    publish_prior(context, connection, PriorPublished(federation=settings.name, prior=prior, settings=digest))
+    key = public.public_bytes_raw()
+    federations.create(connection, settings, key, context.clock(), offline=offline)
+    created = FederationCreated(federation=settings.name, settings=settings, roster_key=key)
+    publish_prior(context, connection, PriorPublished(federation=settings.name, prior=prior), created)
 
 
-def publish_prior(context: Context, connection: Connection, leaf: PriorPublished) -> None:
-    """Store a prior together with its leaf."""
-    index = audit.record(context, connection, [leaf])
+def publish_prior(context: Context, connection: Connection, leaf: PriorPublished, *before: FederationCreated) -> None:
+    """Store a prior together with its leaf; `before` goes into the log right before it."""
+    index = audit.record(context, connection, [*before, leaf]) + len(before)
     federations.add_prior(connection, leaf.prior, index)
 
 

@@ -1,6 +1,5 @@
 """Holds a whole database against the audit log, and the log against a checkpoint kept outside."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -64,7 +63,7 @@ def check_tables(connection: Connection, trail: Trail, roster_keys: Mapping[str,
         VerificationError: the first that is another one, missing or too many.
     """
     names = federations.names(connection)
-    _require(set(names) == set(trail.settings), "the federations are not the logged ones")
+    _require(set(names) == set(trail.federations), "the federations are not the logged ones")
     for federation in names:
         _check_documents(connection, federation, trail, roster_keys)
 
@@ -98,10 +97,11 @@ def _check_documents(connection: Connection, federation: str, trail: Trail, rost
     # Bytes, not values: two spellings of a number can be the same value.
     stored = documents.read(connection, federation)
     _require(
-        hashlib.sha256(stored.settings).digest() == trail.settings[federation],
+        stored.settings == trail.federations[federation].settings.encode(),
         f"the settings of {federation} are not those that it was created with",
     )
-    _require(stored.roster_key == roster_keys[federation], f"the roster key of {federation} was changed")
+    logged_key = roster_keys.get(federation, trail.federations[federation].roster_key)
+    _require(stored.roster_key == logged_key, f"the roster key of {federation} was changed")
     _require(stored.state == trail.states.get(federation, "open"), f"the state of {federation} is not the logged one")
     logged_clients = {
         client: (
@@ -123,7 +123,7 @@ def _check_documents(connection: Connection, federation: str, trail: Trail, rost
         number: (
             plan.encode(),
             _bytes(trail.cohorts.get((federation, number))),
-            _bytes(trail.aborted.get((federation, number))),
+            _empty_cohort(trail, federation, number),
         )
         for (name, number), plan in trail.plans.items()
         if name == federation
@@ -135,6 +135,11 @@ def _check_documents(connection: Connection, federation: str, trail: Trail, rost
         if name == federation
     }
     _require(stored.complaints == logged_complaints, f"the complaints of {federation} are not the logged ones")
+
+
+def _empty_cohort(trail: Trail, federation: str, number: int) -> bytes | None:
+    leaf = trail.aborted.get((federation, number))
+    return None if leaf is None else leaf.cohort.encode()
 
 
 def _bytes(signed: Message | None) -> bytes | None:
