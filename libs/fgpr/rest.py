@@ -138,9 +138,15 @@ class PriorView(Message):
 
 
 class CheckpointView(Message):
-    """The newest signed checkpoint of the audit log, a C2SP note."""
+    """The newest signed checkpoint of the audit log.
+
+    Attributes:
+        note: a C2SP note.
+        service_key: the key that signed it, by which the log is named: whoever holds any checkpoint knows it from that.
+    """
 
     note: str
+    service_key: PublicKey
 
 
 class LogEntries(Message):

@@ -30,7 +30,9 @@ def follow_prior(trail: Trail, index: int, leaf: PriorPublished) -> None:
         require(record == first, "the first prior is not that of the settings")
     else:
         _check_successor(trail, record, before)
-        move(trail, index, (name, record.round or 0), _ENDS[record.reason])
+        key = name, record.round or 0
+        move(trail, key, _ENDS[record.reason])
+        trail.steps[key].append((index, leaf.kind))
     if record.opened is None:
         require((leaf.openings, leaf.spare, leaf.disputed) == ((), 0, ()), "a prior without a sum names openings")
     else:

@@ -60,14 +60,13 @@ def round_of(trail: Trail, key: RoundKey) -> tuple[Plan, Roster]:
     return plan, trail.rosters[key[0], plan.roster_version].message
 
 
-def move(trail: Trail, index: int, key: RoundKey, event: Event) -> None:
-    """Move a round on, by the one transition table, and remember the leaf that did.
+def move(trail: Trail, key: RoundKey, event: Event) -> None:
+    """Move a round on, by the one transition table.
 
     Raises:
         IllegalTransition: it cannot go there from where it stands.
     """
     trail.stages[key] = after(trail.stages[key], event)
-    trail.places[key].append(index)
 
 
 def check_openings(trail: Trail, key: RoundKey, answers: Sequence[AnsweredOpening]) -> None:
@@ -106,7 +105,7 @@ def _follow_plan(trail: Trail, index: int, leaf: RoundPlanned) -> None:
     check_keys(trail, plan)
     check_drawn(trail, plan)
     trail.add_plan(leaf.plan)
-    trail.places[name, plan.round] = [index]
+    trail.steps[name, plan.round] = [(index, leaf.kind)]
 
 
 def _follow_cohort(trail: Trail, index: int, leaf: CohortClosed) -> None:
@@ -116,8 +115,9 @@ def _follow_cohort(trail: Trail, index: int, leaf: CohortClosed) -> None:
     _check_plan_of(plan, cohort)
     check_position(trail, index, cohort.checkpoint, plan.checkpoint.size)
     _check_counted(trail, plan, cohort)
-    move(trail, index, key, Event.CLOSED)
+    move(trail, key, Event.CLOSED)
     trail.cohorts[key] = leaf.cohort
+    trail.steps[key].append((index, leaf.kind))
 
 
 def _check_counted(trail: Trail, plan: Plan, cohort: Cohort) -> None:
@@ -145,8 +145,9 @@ def _follow_abort(trail: Trail, index: int, leaf: RoundAborted) -> None:
     check_position(trail, index, cohort.checkpoint, plan.checkpoint.size)
     require(not cohort.members, "an aborted round has a cohort of clients")
     early = trail.stages[key] is Stage.CONTRIBUTING
-    move(trail, index, key, Event.TOO_FEW_CONTRIBUTIONS if early else Event.TOO_FEW_OPENINGS)
+    move(trail, key, Event.TOO_FEW_CONTRIBUTIONS if early else Event.TOO_FEW_OPENINGS)
     trail.aborted[key] = leaf
+    trail.steps[key].append((index, leaf.kind))
 
 
 def _follow_void(trail: Trail, index: int, leaf: RoundVoid) -> None:
@@ -154,8 +155,9 @@ def _follow_void(trail: Trail, index: int, leaf: RoundVoid) -> None:
     check_openings(trail, key, leaf.openings)
     cosigned = [answer.client for answer in leaf.openings if answer.cosignature is not None]
     require(not cosigned, f"{', '.join(cosigned)} cosigned a checkpoint with the empty cohort")
-    move(trail, index, key, Event.VOID_PROVEN)
+    move(trail, key, Event.VOID_PROVEN)
     trail.void[key] = leaf
+    trail.steps[key].append((index, leaf.kind))
 
 
 def _follow_complaint(trail: Trail, index: int, leaf: ComplaintFiled) -> None:
@@ -168,7 +170,7 @@ def _follow_complaint(trail: Trail, index: int, leaf: ComplaintFiled) -> None:
     check_complaint(plan, roster, cohort.message, leaf.complaint)
     place = *key, complaint.client
     add(trail.complaints, place, leaf.complaint, f"the complaint of {complaint.client} in round {complaint.round}")
-    trail.places[key].append(index)
+    trail.steps[key].append((index, leaf.kind))
 
 
 def _follow_conviction(trail: Trail, index: int, leaf: Convicted) -> None:
@@ -178,7 +180,7 @@ def _follow_conviction(trail: Trail, index: int, leaf: Convicted) -> None:
     proven = leaf.client in convicted(plan, roster, filed)
     require(proven, f"the complaints of round {leaf.round} do not convict {leaf.client}")
     membership_leaves.follow_revocation(trail, index, leaf.federation, leaf.client)
-    trail.places[key].append(index)
+    trail.steps[key].append((index, leaf.kind))
 
 
 def _check_plan_of(plan: Plan, cohort: Cohort) -> None:

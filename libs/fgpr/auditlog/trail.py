@@ -73,7 +73,7 @@ class Trail:
         priors: priors by version, each with its place.
         published: leaves of priors by version.
         witnessed: checkpoints that members cosigned, oldest first.
-        places: of the leaves about each round, in order; whatever the leaf.
+        steps: place and kind of each leaf about a round, in order.
         epochs: those begun after restored backups.
     """
 
@@ -101,7 +101,7 @@ class Trail:
     priors: dict[RoundKey, tuple[Signed[PriorRecord], int]] = field(default_factory=dict)
     published: dict[RoundKey, PriorPublished] = field(default_factory=dict)
     witnessed: list[Witnessed] = field(default_factory=list)
-    places: dict[RoundKey, list[int]] = field(default_factory=dict)
+    steps: dict[RoundKey, list[tuple[int, str]]] = field(default_factory=dict)
     epochs: list[str] = field(default_factory=list)
 
     def newest_round(self, federation: str) -> int:

@@ -94,7 +94,8 @@ _EXAMPLES: tuple[Message, ...] = (
         server_time=_UNTIL,
     ),
     CheckpointView(
-        note="fgpr-log/example\n0\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n\n— fgpr-log/example AAAA\n"
+        note="fgpr-log/example\n0\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n\n— fgpr-log/example AAAA\n",
+        service_key=bytes(32),
     ),
     LogEntries(start=0, end=1, frontier=(), leaves=(b"{}",)),
     LogProof(hashes=(_DIGEST, _DIGEST)),

@@ -34,7 +34,7 @@ router = APIRouter(prefix="/log", tags=["audit log"])
 def checkpoint(log: Door) -> Response:
     """The newest signed checkpoint."""
     with log.open() as reading:
-        return answer(audit.newest(reading))
+        return answer(audit.newest(log.context, reading))
 
 
 @router.api_route("/entries", methods=GET, **documented(LogEntries, UnknownResource, signed=None))

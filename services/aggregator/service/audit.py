@@ -40,9 +40,9 @@ def is_public(connection: Connection) -> bool:
     return federations.log_is_public(connection)
 
 
-def newest(connection: Connection) -> CheckpointView:
+def newest(context: Context, connection: Connection) -> CheckpointView:
     """The newest signed checkpoint."""
-    return CheckpointView(note=log.read_head(connection)[1])
+    return CheckpointView(note=log.read_head(connection)[1], service_key=context.service_public())
 
 
 def entries(connection: Connection, start_index: int, end: int) -> LogEntries:

@@ -91,7 +91,7 @@ def test_the_checkpoint_is_of_all_leaves(aggregator: Aggregator) -> None:
     whole_run(aggregator)
     leaves = aggregator.raw_leaves()
     with aggregator.context.database.read() as connection:
-        note = audit.newest(connection).note
+        note = audit.newest(aggregator.context, connection).note
     key = aggregator.context.service_public()
     now = checkpoint.open_note(note, checkpoint.name_of(key), key)
     assert (now.size, now.root) == (len(leaves), merkle.root([merkle.leaf_hash(leaf) for leaf in leaves]))

@@ -343,9 +343,9 @@ def test_complaints_convict(complained: ForgedLog) -> None:
     trail = complained.verify()
     assert set(trail.revoked) == {(NAME, LIAR)}
     assert len(trail.complaints) == 2
-    assert trail.places[NAME, 1] == [complained.find(kind) for kind in ("plan", "cohort", "complaint")] + [
-        complained.find("complaint", 1),
-        complained.find("convicted"),
+    assert [kind for _, kind in trail.steps[NAME, 1]] == ["plan", "cohort", "complaint", "complaint", "convicted"]
+    assert [complained.leaves[place].kind for place, _ in trail.steps[NAME, 1]] == [
+        kind for _, kind in trail.steps[NAME, 1]
     ]
 
 
