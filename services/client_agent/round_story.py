@@ -155,9 +155,10 @@ def _opened(plan: Plan, leaf: PriorPublished, place: int) -> Chapter:
     if leaf.disputed:
         told.append(f"Wrong, and put right from the others: {_names(leaf.disputed)}. That convicts nobody.")
     times = [int.from_bytes(one.cosignature[:8], "big") for one in leaf.openings if one.cosignature is not None]
+    first, last = _moment(min(times)), _moment(max(times))
+    when = f"at {first}" if first == last else f"between {first} and {last}"
     told.append(
-        "With its opening each of them signed that it follows this log and no other one, by its own clock between "
-        f"{_moment(min(times))} and {_moment(max(times))}."
+        f"With its opening each of them signed that it follows this log and no other one, {when} by its own clock."
     )
     return Chapter(f"{len(names)} members opened the sum, {plan.threshold} were needed", tuple(told), place)
 

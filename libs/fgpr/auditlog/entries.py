@@ -236,11 +236,11 @@ Leaf = (
     | Revoked
     | KeyReplaced
     | StateChanged
-    | ComplaintFiled
-    | Convicted
     | RosterSigned
     | RoundPlanned
     | CohortClosed
+    | ComplaintFiled
+    | Convicted
     | PriorPublished
     | RoundAborted
     | RoundVoid

@@ -89,6 +89,11 @@ def test_a_revocation_is_read_for_its_federation_only() -> None:
             assert entries.revoked_by(leaf.encode(), "engines") is None
 
 
+def test_leaves_of_other_kinds_are_read_no_further_than_their_kind() -> None:
+    for raw in (b'{"kind":"plan"}', b'{"kind":["revoked"]}', b"[]", b"7"):
+        assert entries.revoked_by(raw, "engines") is None
+
+
 def test_an_unreadable_leaf_is_no_proof_that_nobody_was_revoked() -> None:
     with pytest.raises(EncodingError):
         entries.revoked_by(b'{"client":"client-00","kind":"revoked"}', "engines")
