@@ -63,6 +63,7 @@ def invite_in(
         suite=row.settings.aggregation.suite,
         weight_cap=_asked(row.settings.aggregation, role),
         epoch=installation.read_epoch(connection),
+        witnesses=row.settings.witnesses,
     )
     stored = TicketRow(secret_hash(ticket.secret), federation, client, role, now + life, None, issuer, now)
     clients.add_ticket(connection, stored)
