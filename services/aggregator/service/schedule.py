@@ -233,7 +233,8 @@ def _open(context: Context, connection: Connection, row: FederationRow, last: Ro
     if plan.threshold < settings.witnesses:
         raise CommitteeError(
             f"federation {name} asks for {settings.witnesses} witnesses, and {plan.threshold} of {len(plan.seats)} "
-            "members are enough to publish: its priors would wait for cosignatures that nobody owes; invite more clients"
+            "members are enough to publish: its priors would wait for cosignatures that nobody owes; "
+            "invite more clients"
         )
     signed = Signed[Plan].make(context.keys.service(), plan)
     rounds.add(connection, signed, contribute_until, open_until)
