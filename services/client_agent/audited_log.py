@@ -13,6 +13,7 @@ from client_agent.api import Api
 from client_agent.federation_client import FederationClient
 from client_agent.trail import FILE_NAME as KEPT
 from fgpr import canonical, merkle
+from fgpr.auditlog import note
 from fgpr.auditlog.bundle import Bundle, check_key, fingerprint, open_position
 from fgpr.errors import DataError, EncodingError, FgprError, RemoteProtocolError, VerificationError
 from fgpr.rest import CheckpointView
@@ -98,8 +99,8 @@ class LogServer:
 
     def whole(self) -> Bundle:
         """The whole log up to the newest checkpoint; nothing is verified but that checkpoint's signature."""
-        key, note, position = self.newest()
-        return Bundle(key, (note,), tuple(self.leaves(0, position.size)))
+        key, signed, position = self.newest()
+        return Bundle(key, (signed,), tuple(self.leaves(0, position.size)))
 
 
 @contextmanager
@@ -157,7 +158,9 @@ def read_checkpoint(path: Path) -> str:
     """
     try:
         raw = path.read_bytes()
-        return CheckpointView.decode(raw).note if raw.startswith(b"{") else raw.decode("utf-8")
+        text = CheckpointView.decode(raw).note if raw.startswith(b"{") else raw.decode("utf-8")
+        note.lines(text)
+        return text
     except (OSError, UnicodeDecodeError, EncodingError) as error:
         raise DataError(f"{path} holds no checkpoint: {error}") from error
 

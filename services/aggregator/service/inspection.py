@@ -38,20 +38,21 @@ def verify_database(database: Database, anchors: Anchors) -> Trail:
     """
     try:
         with database.read() as connection:
-            return _verify(connection, anchors)
+            return verify_connection(connection, anchors)
     except (TypeError, ValueError, LookupError, AttributeError) as error:
         # SQLite keeps values of any type in any column.
         raise VerificationError(f"a stored value does not have the form of its column: {error}") from error
 
 
-def _verify(connection: Connection, anchors: Anchors) -> Trail:
+def verify_connection(connection: Connection, anchors: Anchors) -> Trail:
+    """As `verify_database`, in the caller's transaction; values of another kind raise what they raise."""
     name = checkpoint.name_of(anchors.service_key)
     kept = checkpoint.open_note(anchors.note, name, anchors.service_key)
     frontier, note = log.read_head(connection)
     leaves = log.read_leaves(connection, 0, frontier.size)
-    trail = verify_trail(leaves, LogPosition(size=kept.size, root=kept.root), anchors.service_key, anchors.roster_keys)
     check_tree(connection, leaves, frontier)
     check_head(frontier, note, anchors.service_key)
+    trail = verify_trail(leaves, LogPosition(size=kept.size, root=kept.root), anchors.service_key, anchors.roster_keys)
     check_tables(connection, trail, anchors.roster_keys)
     return trail
 
