@@ -42,7 +42,7 @@ from fgpr.secagg.messages import (
 from fgpr.secagg.planning import AggregationRules, committee_of, plan_round
 from fgpr.secagg.roster import Roster, RosterEntry
 from fgpr.secagg.stages import Event, Stage, after
-from fgpr.secagg.witnessing import check_cosignature
+from fgpr.secagg.witnessing import check_cosignatures
 from fgpr.ticket import secret_hash
 from support.client import NAME, SECONDS, Client, CohortOpened, ContributionWritten, PlanChecked
 from support.log import Log
@@ -356,7 +356,7 @@ class Federation:
         """The aggregator takes an opening in."""
         member, roster = answer.message.client, self.now.roster.message
         opening.check_opening(self.now.plan.message, roster, cohort, answer)
-        check_cosignature(roster, cohort, member, answer.message.cosignature, self.anchors.service_key)
+        check_cosignatures(roster, cohort, [(member, answer.message.cosignature)], self.anchors.service_key)
         if self.whole_log:
             self._register(answer.message.next_key)
         self.now.openings[answer.message.client] = answer

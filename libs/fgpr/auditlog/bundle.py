@@ -13,7 +13,7 @@ from pydantic import Field
 from fgpr import canonical, merkle, signatures
 from fgpr.auditlog import checkpoint
 from fgpr.auditlog.trail import Trail
-from fgpr.auditlog.verification import verify_size, verify_trail
+from fgpr.auditlog.verification import follow_leaves, verify_size
 from fgpr.errors import EncodingError, VerificationError
 from fgpr.message import Message, PublicKey
 from fgpr.secagg.messages import LogPosition
@@ -132,10 +132,11 @@ def verify_bundle(bundle: Bundle, held: Sequence[LogPosition], roster_keys: Mapp
     newest = max(own, key=lambda position: position.size)
     if newest.size != len(bundle.leaves):
         raise VerificationError(f"the log has {len(bundle.leaves)} leaves, its newest checkpoint counts {newest.size}")
-    tree = merkle.Tree([merkle.leaf_hash(leaf) for leaf in bundle.leaves])
+    hashes = [merkle.leaf_hash(leaf) for leaf in bundle.leaves]
+    tree = merkle.Tree(hashes)
     for position in (*own, *held):
         verify_size(tree, position)
-    return verify_trail(bundle.leaves, newest, bundle.service_key, roster_keys)
+    return follow_leaves(bundle.leaves, tree, bundle.service_key, roster_keys)
 
 
 def fingerprint(position: LogPosition) -> str:

@@ -255,12 +255,14 @@ def decode(raw: bytes) -> Leaf:
     Raises:
         EncodingError: not a leaf, or not its canonical bytes.
     """
-    canonical.parse(raw)
     try:
         leaf = _LEAF.validate_json(raw)
     except ValidationError as error:
+        canonical.parse(raw)
         raise EncodingError(describe("leaf", error)) from None
+    # Whatever two parsers could read differently has another spelling than this one; only then is it asked what it is.
     if leaf.encode() != raw:
+        canonical.parse(raw)
         raise EncodingError(f"a {leaf.kind} leaf that is not in canonical form")
     return leaf
 

@@ -12,7 +12,8 @@ from fgpr.auditlog.entries import (
     TicketIssued,
 )
 from fgpr.auditlog.positions import check_position
-from fgpr.auditlog.trail import Trail, add, require
+from fgpr.auditlog.trail import Fixed, Trail, add, require
+from fgpr.federated.publication import codec_for
 from fgpr.secagg.roster import Roster, RosterEntry
 
 
@@ -24,6 +25,9 @@ def follow_creation(trail: Trail, leaf: FederationCreated, roster_keys: Mapping[
     require(known == leaf.roster_key, f"federation {name} was created with another roster key than the known one")
     add(trail.federations, name, leaf, f"federation {name}")
     trail.states[name] = "open"
+    settings = leaf.settings
+    codec = codec_for(settings.spec(), settings.aggregation)
+    trail.fixed[name] = Fixed(codec, settings.training_settings().to_json())
 
 
 def follow_ticket(trail: Trail, leaf: TicketIssued) -> None:

@@ -1,7 +1,6 @@
 """What a plan in the log has to hold to: drawn from settings and roster, keys registered, void proofs logged."""
 
 from fgpr.auditlog.trail import Trail, require
-from fgpr.federated.publication import codec_for
 from fgpr.secagg.messages import Plan
 from fgpr.secagg.planning import plan_round
 from fgpr.secagg.stages import Stage
@@ -15,15 +14,15 @@ def check_drawn(trail: Trail, plan: Plan) -> None:
     Raises:
         FgprError: it is not, or no safe plan can be made of them.
     """
-    settings = trail.federations[plan.federation].settings
+    settings, fixed = trail.federations[plan.federation].settings, trail.fixed[plan.federation]
     prior = trail.priors[plan.federation, plan.prior_version][0].message
     drawn = plan_round(
         number=plan.round,
         rules=settings.aggregation,
         roster=trail.rosters[plan.federation, plan.roster_version].message,
         keys={seat.client: seat.key for seat in plan.seats if seat.key is not None},
-        codec=codec_for(settings.spec(), settings.aggregation),
-        training=settings.training_settings().to_json(),
+        codec=fixed.codec,
+        training=fixed.training,
         prior_version=prior.version,
         theta_version=prior.theta_version,
         prior_digest=prior.digest(),

@@ -8,7 +8,7 @@ from fgpr.federated import publication
 from fgpr.federated.publication import PriorRecord, verify_cost, verify_recomputed
 from fgpr.secagg.messages import Plan
 from fgpr.secagg.stages import Event
-from fgpr.secagg.witnessing import check_cosignature
+from fgpr.secagg.witnessing import check_cosignatures
 
 _ENDS = {"averaged": Event.SUM_OPENED, "kept": Event.STEP_REFUSED, "carried": Event.VOID_TIMED_OUT}
 
@@ -67,8 +67,8 @@ def _check_opened(trail: Trail, index: int, leaf: PriorPublished) -> None:
     require(leaf.spare == spare, f"{leaf.spare} openings are called spare, there were {spare}")
     names = tuple(answer.client for answer in leaf.openings)
     require(set(leaf.disputed) <= set(names), "a member is disputed that did not open")
-    for answer in leaf.openings:
-        check_cosignature(roster, cohort, answer.client, answer.cosignature, trail.service_key)
+    cosigned = [(answer.client, answer.cosignature) for answer in leaf.openings]
+    check_cosignatures(roster, cohort, cosigned, trail.service_key)
     trail.witnessed.append(Witnessed(cohort.checkpoint, key, tuple(sorted(names)), index))
 
 

@@ -4,7 +4,7 @@
 """
 
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fgpr import merkle
 from fgpr.auditlog.entries import FederationCreated, PriorPublished, RoundAborted, RoundVoid, TicketIssued
@@ -13,6 +13,7 @@ from fgpr.federated.publication import PriorRecord
 from fgpr.message import Signed
 from fgpr.rest import State
 from fgpr.secagg.declared_weight import DeclaredWeight
+from fgpr.secagg.encoding import Codec
 from fgpr.secagg.messages import Cohort, Complaint, LogPosition, Plan
 from fgpr.secagg.roster import Roster
 from fgpr.secagg.stages import Stage
@@ -44,6 +45,19 @@ class Witnessed:
     leaf: int
 
 
+@dataclass(frozen=True)
+class Fixed:
+    """What a federation's settings fix for every plan.
+
+    Attributes:
+        codec: of updates.
+        training: local settings, as JSON.
+    """
+
+    codec: Codec
+    training: dict[str, Any]
+
+
 @dataclass
 class Trail:
     """The documents of a verified log, by federation and version, round or client; places are indices of leaves.
@@ -53,6 +67,7 @@ class Trail:
         tree: over the leaves; those of which the rest tells may be fewer.
         leaves: how many leaves were verified.
         federations: settings and roster keys, as they were created.
+        fixed: what the settings fix for every plan.
         states: "open", "paused" or "closed", by federation.
         tickets: by the hash of their secret, those that were taken up included.
         taken: hashes of the tickets that were taken up.
@@ -81,6 +96,7 @@ class Trail:
     tree: merkle.Tree
     leaves: int = 0
     federations: dict[str, FederationCreated] = field(default_factory=dict)
+    fixed: dict[str, Fixed] = field(default_factory=dict)
     states: dict[str, State] = field(default_factory=dict)
     tickets: dict[bytes, TicketIssued] = field(default_factory=dict)
     taken: set[bytes] = field(default_factory=set)

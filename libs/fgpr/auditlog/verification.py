@@ -36,6 +36,13 @@ def verify_trail(
     """
     tree = merkle.Tree([merkle.leaf_hash(leaf) for leaf in leaves])
     verify_size(tree, checkpoint)
+    return follow_leaves(leaves, tree, service_key, roster_keys)
+
+
+def follow_leaves(
+    leaves: Sequence[bytes], tree: merkle.Tree, service_key: bytes, roster_keys: Mapping[str, bytes]
+) -> Trail:
+    """Check each leaf against those before it; arguments and errors as for `verify_trail`, with the leaves' tree."""
     trail = Trail(service_key, tree)
     for index, raw in enumerate(leaves):
         leaf = entries.decode(raw)

@@ -4,6 +4,8 @@ A member found that checkpoint to be one of the log that it follows (check 6 of 
 somebody else needs cosignatures of members for that one, too.
 """
 
+from collections.abc import Iterable
+
 from fgpr.auditlog import checkpoint, cosignature
 from fgpr.auditlog.checkpoint import Checkpoint
 from fgpr.errors import VerificationError
@@ -21,23 +23,26 @@ def cosigned_checkpoint(cohort: Cohort, service_key: bytes) -> Checkpoint:
     return Checkpoint(checkpoint.name_of(service_key), cohort.checkpoint.size, cohort.checkpoint.root)
 
 
-def check_cosignature(roster: Roster, cohort: Cohort, client: str, cosigned: bytes | None, service_key: bytes) -> None:
-    """Check what a member sent beside its opening of a cohort.
+def check_cosignatures(
+    roster: Roster, cohort: Cohort, cosigned: Iterable[tuple[str, bytes | None]], service_key: bytes
+) -> None:
+    """Check what members sent beside their openings of a cohort.
 
     Args:
         roster: of the round.
         cohort: the cohort that was opened.
-        client: the member.
-        cosigned: its cosignature, 72 bytes; None where it sent none.
+        cosigned: members and their cosignatures, 72 bytes each; None where one sent none.
         service_key: the aggregator's public key, 32 bytes.
 
     Raises:
-        VerificationError: it is not this member's of this cohort's checkpoint, there is none, or there is one beside an
+        VerificationError: one is not its member's of this cohort's checkpoint, there is none, or there is one beside an
             opening of nobody.
     """
-    if (cosigned is None) != (not cohort.members):
-        raise VerificationError(
-            f"{client} cosigns the checkpoint of a cohort that it opens, and none with the empty cohort"
-        )
-    if cosigned is not None:
-        cosignature.verify(cosigned_checkpoint(cohort, service_key), roster.identity_key(client), cosigned)
+    seen = cosigned_checkpoint(cohort, service_key)
+    for client, value in cosigned:
+        if (value is None) != (not cohort.members):
+            raise VerificationError(
+                f"{client} cosigns the checkpoint of a cohort that it opens, and none with the empty cohort"
+            )
+        if value is not None:
+            cosignature.verify(seen, roster.identity_key(client), value)

@@ -20,7 +20,7 @@ from fgpr.secagg import opening
 from fgpr.secagg.messages import Cohort, Contribution, Opening, Plan
 from fgpr.secagg.roster import Roster
 from fgpr.secagg.stages import Stage
-from fgpr.secagg.witnessing import check_cosignature
+from fgpr.secagg.witnessing import check_cosignatures
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def answer(context: Context, caller: Caller, federation: str, number: int, clien
         )
         if counted:
             opening.check_opening(row.plan.message, roster, target, signed)
-            check_cosignature(roster, target, client, signed.message.cosignature, context.service_public())
+            check_cosignatures(roster, target, [(client, signed.message.cosignature)], context.service_public())
         else:
             # The sum is not needed any more; the key is all that is taken.
             opening.check_next_key(row.plan.message, roster, client, signed.message.next_key)

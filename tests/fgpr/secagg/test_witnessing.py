@@ -10,7 +10,7 @@ from fgpr.errors import VerificationError
 from fgpr.message import Signed
 from fgpr.secagg.messages import Cohort, Opening
 from fgpr.secagg.stages import Event
-from fgpr.secagg.witnessing import check_cosignature, cosigned_checkpoint
+from fgpr.secagg.witnessing import check_cosignatures, cosigned_checkpoint
 from support.client import SECONDS
 from support.federation import Federation
 
@@ -29,7 +29,7 @@ def _made() -> Federation:
 
 def check(cohort: Cohort, client: str, cosigned: bytes | None, service_key: bytes | None = None) -> None:
     made = _made()
-    check_cosignature(made.roster.message, cohort, client, cosigned, service_key or made.anchors.service_key)
+    check_cosignatures(made.roster.message, cohort, [(client, cosigned)], service_key or made.anchors.service_key)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from fgpr.secagg.history import PastRound
 from fgpr.secagg.messages import Complaint, Opening
 from fgpr.secagg.roster import Roster
 from fgpr.secagg.void_proof import is_proven_void
-from fgpr.secagg.witnessing import check_cosignature
+from fgpr.secagg.witnessing import check_cosignatures
 
 Seen = tuple[str, str, int]
 """Federation, client and round."""
@@ -67,7 +67,7 @@ def _verify_opening(found: Evidence, round_: Round, client: str, signed: Signed[
     if target is None or round_.roster is None:
         raise VerificationError("it opens no cohort of this round")
     opening.check_opening(round_.plan.message, round_.roster, target, signed)
-    check_cosignature(round_.roster, target, client, signed.message.cosignature, found.service_key)
+    check_cosignatures(round_.roster, target, [(client, signed.message.cosignature)], found.service_key)
 
 
 def _verify_complaint(round_: Round, roster: Roster, client: str, signed: Signed[Complaint]) -> None:
