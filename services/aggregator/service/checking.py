@@ -34,7 +34,17 @@ RULES: dict[int, Callable[[Evidence], Iterator[Violation]]] = {
 }
 """By the number of the invariant. 12 is what `fgpr.auditlog.trail` verifies of each prior's leaf."""
 
-_OF_LEAVES = {"prior": 12, "roster": 7, "enrolled": 7, "convicted": 8, "complaint": 5}
+_OF_LEAVES = {
+    "prior": 12,
+    "federation": 7,
+    "roster": 7,
+    "enrolled": 7,
+    "ticket": 9,
+    "revoked": 8,
+    "convicted": 8,
+    "opening-key": 8,
+    "complaint": 5,
+}
 
 
 def check(

@@ -33,8 +33,8 @@ def test_appending_gives_the_tree_of_the_leaves(aggregator: Aggregator) -> None:
 def test_a_node_that_is_not_complete(aggregator: Aggregator) -> None:
     with aggregator.context.database.read() as connection:
         node = log.node_reader(connection)
-        with pytest.raises(UnknownResource, match="no complete node 0 of level 1"):
-            node(1, 0)
+        with pytest.raises(UnknownResource, match="no complete node 1 of level 1"):
+            node(1, 1)
 
 
 def test_two_writers_of_one_head_never_fork_the_log(aggregator: Aggregator, monkeypatch: pytest.MonkeyPatch) -> None:
