@@ -11,7 +11,7 @@ FLOWER_STAMP := $(FLOWER)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup setup-peers setup-flower demo test fuzz check openapi fmt bench bench-secagg attack kill load mutants liars privacy lock clean containers-check machine
+.PHONY: help setup setup-peers setup-flower demo test fuzz check openapi fmt bench bench-secagg attack proofs tamper bench-log kill load mutants liars privacy lock clean containers-check machine
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -78,8 +78,17 @@ bench-secagg: setup ## CPU and bytes of a round for 10 to 1,000 clients (ARGS=--
 privacy: setup ## what differential privacy costs in accuracy on FD001 (needs FGPR_DATA; ARGS=--quick); writes build/reports/privacy.json
 	PYTHONPATH=tests $(BIN)/python -m benchmarks_privacy $(ARGS)
 
+proofs: setup ## every proof of trees up to 300 leaves, and each with any one bit turned over; writes build/reports/proofs.json
+	PYTHONPATH=tests $(BIN)/python -m proofs $(ARGS)
+
 attack: setup ## attack the protocol in memory and over HTTP; writes build/reports/attack.json
 	PYTHONPATH=tests $(BIN)/python -m attacks $(ARGS)
+
+tamper: setup ## tamper with the log of 20 rounds in every way (ARGS=--postgresql); writes build/reports/tamper.json
+	PYTHONPATH=tests $(BIN)/python -m tamper $(ARGS)
+
+bench-log: setup ## append to, prove and verify a log of 100,000 entries; writes build/reports/bench-log.json
+	PYTHONPATH=tests $(BIN)/python -m benchmarks_log $(ARGS)
 
 kill: setup ## kill the aggregator at every statement, commit and write of three rounds (ARGS=--quick); writes build/reports/kill.json
 	PYTHONPATH=tests $(BIN)/python -m kills $(ARGS)

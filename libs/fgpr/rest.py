@@ -123,6 +123,18 @@ class RoundList(Message):
     next: Count | None
 
 
+class CosignedCheckpoint(Message):
+    """A checkpoint with cosignatures of members.
+
+    Attributes:
+        note: the log's signature first, then the members' (`fgpr.auditlog.cosignature`).
+        roster_version: the roster in which the members' keys stand.
+    """
+
+    note: str
+    roster_version: Count
+
+
 class PriorView(Message):
     """A published prior and its leaf in the audit log.
 
@@ -130,17 +142,26 @@ class PriorView(Message):
         prior: the signed record.
         leaf: the log's leaf that holds it.
         index: the leaf's place in the log.
+        cosigned: a checkpoint of a log that holds the leaf, where the federation asks for witnesses; there is none as
+            long as too few members cosigned one, and until then the prior does not count as published.
     """
 
     prior: Signed[PriorRecord]
     leaf: Bytes
     index: Count
+    cosigned: Annotated[CosignedCheckpoint | None, Field(exclude_if=lambda note: note is None)] = None
 
 
 class CheckpointView(Message):
-    """The newest signed checkpoint of the audit log, a C2SP note."""
+    """The newest signed checkpoint of the audit log.
+
+    Attributes:
+        note: a C2SP note.
+        service_key: the key that signed it, by which the log is named: whoever holds any checkpoint knows it from that.
+    """
 
     note: str
+    service_key: PublicKey
 
 
 class LogEntries(Message):

@@ -41,6 +41,7 @@ class Ticket(Message):
         weight_cap: the most rows that a client may declare, where the federation draws clients by the rows that they
             declare; None where it asks for no number.
         epoch: of the aggregator's database; the nonces of requests begin with it.
+        witnesses: members that have to cosign a log which holds a prior before its holder takes it for published.
     """
 
     origin: Annotated[str, Field(pattern=r"\Ahttps?://[^\s?#]+\z", max_length=2048)]
@@ -54,6 +55,7 @@ class Ticket(Message):
     suite: SuiteName
     weight_cap: Annotated[Count, Field(ge=1, le=LARGEST)] | None
     epoch: Epoch = ""
+    witnesses: Annotated[Count, Field(exclude_if=lambda count: count == 0)] = 0
 
     def to_text(self) -> str:
         """The one line that is handed over: `fgpr1.` and base64url of the canonical JSON."""

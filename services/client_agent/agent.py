@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,7 @@ class Agent:
         budget: most that all rounds may cost its client in privacy.
         rng: draws mini-batches.
         random_bytes: the system's generator of secret bytes.
+        clock: the present time, aware; it stands in cosignatures.
     """
 
     membership: Membership
@@ -48,6 +50,7 @@ class Agent:
     budget: Budget
     rng: np.random.Generator
     random_bytes: Callable[[int], bytes]
+    clock: Callable[[], datetime]
 
     @property
     def client(self) -> str:
@@ -77,6 +80,7 @@ def at_home(
     budget: Budget,
     rng: np.random.Generator,
     random_bytes: Callable[[int], bytes],
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Iterator[Agent]:
     """The agent of an enrolled client; nobody else may use its home meanwhile.
 
@@ -95,7 +99,7 @@ def at_home(
     with Journal(home) as journal:
         trail = Trail(home, federation, known.service_key)
         agent = Agent(
-            known, identity_key, journal, OpeningKeys(home), federation, trail, floors, budget, rng, random_bytes
+            known, identity_key, journal, OpeningKeys(home), federation, trail, floors, budget, rng, random_bytes, clock
         )
         # A crash may have come between a checked plan and the erasure.
         agent.retire_keys()

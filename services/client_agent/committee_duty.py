@@ -74,6 +74,7 @@ def _answer(agent: Agent, checked: CheckedPlan, view: CohortView, span: LogSpan,
         history=history,
         floors=agent.floors,
         revoked_by=lambda leaf: entries.revoked_by(leaf, federation),
+        seconds=int(agent.clock().timestamp()),
     )
     # What was read first: without an opening it is only read no more. Then the key: an opening without its next key on
     # disk would leave the next seat deaf.

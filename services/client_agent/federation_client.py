@@ -107,7 +107,11 @@ class FederationClient:
 
     def checkpoint(self) -> str:
         """The note of the newest checkpoint of the audit log."""
-        return CheckpointView.decode(self._open("/v1/log/checkpoint")).note
+        return self.shown_checkpoint().note
+
+    def shown_checkpoint(self) -> CheckpointView:
+        """The newest checkpoint, and the key that the aggregator calls its own."""
+        return CheckpointView.decode(self._open("/v1/log/checkpoint"))
 
     def entries(self, start: int, end: int) -> LogEntries:
         """Leaves from `start` up to `end`, or fewer."""

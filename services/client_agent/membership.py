@@ -1,12 +1,14 @@
 """Whose agent this is: what a ticket told, kept in the agent's home."""
 
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Self
+
+from pydantic import Field
 
 from client_agent import authorities, durable_file, epoch, identity
 from client_agent.api import Api
 from fgpr.errors import EncodingError, LocalProtocolError
-from fgpr.message import Message, Name, PublicKey
+from fgpr.message import Count, Message, Name, PublicKey
 from fgpr.secagg.checked_plan import Anchors
 from fgpr.ticket import Role, Ticket
 
@@ -23,6 +25,7 @@ class Membership(Message):
         role: "client" or "reader".
         service_key: signs plans, cohorts, priors and checkpoints, 32 bytes.
         roster_key: signs rosters, 32 bytes.
+        witnesses: members that have to cosign a log which holds a prior before it counts as published.
     """
 
     origin: str
@@ -31,6 +34,7 @@ class Membership(Message):
     role: Role
     service_key: PublicKey
     roster_key: PublicKey
+    witnesses: Annotated[Count, Field(exclude_if=lambda count: count == 0)] = 0
 
     @classmethod
     def from_ticket(cls, ticket: Ticket) -> Self:
@@ -42,6 +46,7 @@ class Membership(Message):
             role=ticket.role,
             service_key=ticket.service_key,
             roster_key=ticket.roster_key,
+            witnesses=ticket.witnesses,
         )
 
     def anchors(self) -> Anchors:

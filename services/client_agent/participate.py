@@ -66,7 +66,7 @@ def participate(
         target: the column of the target, where it has another name than in the model.
         rng: draws mini-batches; seeded by the system where None.
         random_bytes: the system's generator of secret bytes.
-        clock: stamps events.
+        clock: stamps events and cosignatures.
         stop: when set, the loop ends after the present look.
         observer: sees each update before it is masked; for demonstrations.
         on_event: is told what happens.
@@ -88,6 +88,7 @@ def participate(
         budget=Budget() if budget is None else budget,
         rng=np.random.default_rng() if rng is None else rng,
         random_bytes=random_bytes,
+        clock=clock,
     )
     tell = Reporter(clock, on_event)
     stop = threading.Event() if stop is None else stop

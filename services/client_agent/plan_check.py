@@ -1,11 +1,14 @@
 """From the plan that the aggregator shows to a plan that this client takes: fetch what it names, check, record."""
 
 from client_agent.agent import Agent
-from fgpr.errors import VerificationError
+from fgpr.errors import PlanRefused, VerificationError
 from fgpr.federated.publication import PriorRecord
 from fgpr.message import Signed
 from fgpr.secagg.checked_plan import CheckedPlan, LogView, NamedPrior, check_plan
 from fgpr.secagg.messages import Plan
+
+LOG_CHECK = 13
+"""Number of the check of a plan that finds a log which does not continue the kept one."""
 
 
 def check(agent: Agent, signed: Signed[Plan]) -> tuple[CheckedPlan, PriorRecord]:
@@ -22,20 +25,25 @@ def check(agent: Agent, signed: Signed[Plan]) -> tuple[CheckedPlan, PriorRecord]
     # The kept one first: whatever is kept later by another process may be ahead of the one that is fetched now.
     history = agent.history()
     latest = agent.trail.newest()
-    checked = check_plan(
-        signed,
-        client=agent.client,
-        anchors=agent.membership.anchors(),
-        roster=roster,
-        prior=NamedPrior(record.version, record.theta_version, record.digest(), record.vector()),
-        log=LogView(
-            latest=latest,
-            since_kept=agent.trail.proof(history.checkpoint, latest),
-            since_plan=agent.trail.proof(plan.checkpoint, latest),
-        ),
-        history=history,
-        floors=agent.floors,
-    )
+    try:
+        checked = check_plan(
+            signed,
+            client=agent.client,
+            anchors=agent.membership.anchors(),
+            roster=roster,
+            prior=NamedPrior(record.version, record.theta_version, record.digest(), record.vector()),
+            log=LogView(
+                latest=latest,
+                since_kept=agent.trail.proof(history.checkpoint, latest),
+                since_plan=agent.trail.proof(plan.checkpoint, latest),
+            ),
+            history=history,
+            floors=agent.floors,
+        )
+    except PlanRefused as error:
+        if error.check == LOG_CHECK and history.checkpoint is not None:
+            raise PlanRefused(LOG_CHECK, str(agent.trail.accusation(history.checkpoint, latest, str(error)))) from error
+        raise
     agent.trail.follow(latest)
     agent.journal.record_plan(signed, roster)
     agent.retire_keys()

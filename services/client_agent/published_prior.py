@@ -1,7 +1,8 @@
 """The newest prior, verified against the audit log before anything is predicted with it; kept for times without a net.
 
 What is checked: the service key's signature, the checkpoint's, that the log continues the one that was kept, that the
-prior's leaf is in it and says the same, and that versions never fall.
+prior's leaf is in it and says the same, that versions never fall, and where the federation asks for witnesses, that as
+many members cosigned a log that holds the leaf.
 """
 
 from dataclasses import dataclass
@@ -12,11 +13,12 @@ from client_agent.federation_client import Connection, FederationClient
 from client_agent.membership import Membership
 from client_agent.trail import Trail
 from fgpr import merkle
-from fgpr.auditlog import entries
+from fgpr.auditlog import checkpoint, cosignature, entries
 from fgpr.auditlog.entries import PriorPublished
 from fgpr.errors import EncodingError, Unavailable, VerificationError
 from fgpr.federated.publication import PriorRecord
 from fgpr.rest import PriorView
+from fgpr.secagg.messages import LogPosition
 
 FILE_NAME = "prior.json"
 
@@ -51,7 +53,10 @@ def fetch(home: Path, connection: Connection) -> PublishedPrior:
     try:
         view = client.prior()
         _check_signed(view, known)
-        _check_logged(view, client, Trail(home, client, known.service_key))
+        trail = Trail(home, client, known.service_key)
+        _check_logged(view, client, trail)
+        if known.witnesses:
+            _check_witnessed(view, client, trail, known)
     except Unavailable:
         if kept is None:
             raise
@@ -87,6 +92,34 @@ def _check_logged(view: PriorView, client: FederationClient, trail: Trail) -> No
         raise VerificationError(f"leaf {view.index} of the log does not hold prior {view.prior.message.version}")
     proof = client.inclusion(view.index, newest.size)
     merkle.verify_inclusion(merkle.leaf_hash(view.leaf), view.index, newest.size, proof, newest.root)
+
+
+def _check_witnessed(view: PriorView, client: FederationClient, trail: Trail, known: Membership) -> None:
+    told = f"prior {view.prior.message.version} does not count as published"
+    if view.cosigned is None:
+        raise VerificationError(
+            f"{told}: {known.witnesses} members have to cosign a log that holds it, and none is shown"
+        )
+    signed = client.roster(view.cosigned.roster_version)
+    signed.verify(known.roster_key)
+    roster = signed.message
+    if roster.federation != known.federation:
+        raise VerificationError(f"the roster of the witnesses is of federation {roster.federation}")
+    keys = {
+        cosignature.name_of(roster.federation, entry.client): entry.identity_key
+        for entry in roster.clients
+        if entry.may_serve and not entry.revoked
+    }
+    log = checkpoint.name_of(known.service_key)
+    seen, names = cosignature.witnesses(view.cosigned.note, log, known.service_key, keys)
+    if len(names) < known.witnesses:
+        raise VerificationError(f"{told}: {len(names)} members cosigned a log that holds it, {known.witnesses} have to")
+    if seen.size <= view.index:
+        raise VerificationError(
+            f"{told}: what the members cosigned has {seen.size} leaves, and it is leaf {view.index}"
+        )
+    # Their log is the one in which the leaf was found, and so holds it, too.
+    trail.follow(LogPosition(size=seen.size, root=seen.root))
 
 
 def _check_successor(view: PriorView, kept: PriorView | None) -> None:

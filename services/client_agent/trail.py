@@ -1,6 +1,7 @@
 """The audit log as one agent sees it: its checkpoints form one line, and the last one is kept on disk.
 
-A log that once was longer, or held something else, shows at the next look, however late that is.
+A log that once was longer, or held something else, shows at the next look, however late that is. Then nothing more is
+done, and both signed checkpoints are kept: together they prove to anybody what the aggregator did.
 """
 
 from pathlib import Path
@@ -8,12 +9,16 @@ from pathlib import Path
 from client_agent import durable_file, lock
 from client_agent.federation_client import FederationClient
 from fgpr import merkle
-from fgpr.auditlog import checkpoint
+from fgpr.auditlog.bundle import fingerprint, open_position
 from fgpr.errors import EncodingError, RemoteProtocolError, VerificationError
 from fgpr.secagg.log_span import LogSpan
 from fgpr.secagg.messages import LogPosition
 
 FILE_NAME = "checkpoint.json"
+NOTE_NAME = "checkpoint.txt"
+REFUSED_NAME = "refused-checkpoint.txt"
+"""The last checkpoint that was kept, as it was signed, and the one that does not continue it."""
+
 LOCK_NAME = "checkpoint.lock"
 
 MOST_LEAVES = 100_000
@@ -33,11 +38,13 @@ class Trail:
     """
 
     def __init__(self, home: Path, client: FederationClient, service_key: bytes) -> None:
+        self._home = home
         self._path = home / FILE_NAME
         self._lock = home / LOCK_NAME
         self._client = client
         self._service_key = service_key
         self._last_proof: tuple[int, int, merkle.Proof] = (0, 0, ())
+        self._shown: tuple[LogPosition, str] | None = None
 
     def kept(self) -> LogPosition | None:
         """The last checkpoint that was kept.
@@ -53,17 +60,20 @@ class Trail:
             raise EncodingError(f"{self._path} is damaged ({error}): restore it from a backup") from error
 
     def newest(self) -> LogPosition:
-        """The newest checkpoint that the aggregator shows; its signature holds, nothing else is checked.
+        """The newest checkpoint that the aggregator shows; its signature holds, and the log did not go back.
 
         Raises:
-            VerificationError: the signature does not hold, or it is another log's.
+            VerificationError: the signature does not hold, it is another log's, or the log is shorter than it was.
             EncodingError: not a checkpoint.
         """
-        name = checkpoint.name_of(self._service_key)
-        shown = checkpoint.open_note(self._client.checkpoint(), name, self._service_key)
-        if shown.origin != name:
-            raise VerificationError(f"the checkpoint is of log {shown.origin!r}, not of {name!r}")
-        return LogPosition(size=shown.size, root=shown.root)
+        # Before it is asked: another process may keep a later one meanwhile.
+        kept = self.kept()
+        note = self._client.checkpoint()
+        position = open_position(note, self._service_key)
+        self._shown = position, note
+        if kept is not None and position.size < kept.size:
+            raise self.accusation(kept, position, "it went back, as after an old backup")
+        return position
 
     def proof(self, old: LogPosition | None, new: LogPosition) -> merkle.Proof:
         """A consistency proof as the aggregator gives it; empty where none is needed or none can exist."""
@@ -82,13 +92,35 @@ class Trail:
         while True:
             kept = self.kept()
             old, new = (kept, position) if kept is None or kept.size <= position.size else (position, kept)
-            self.verify(old, new)
+            try:
+                self.verify(old, new)
+            except VerificationError as error:
+                raise self.accusation(kept or position, position, str(error)) from error
             with lock.held(self._lock, wait=True):
                 # Another process may have kept a later one meanwhile: then that one is compared, too.
                 if self.kept() == kept:
                     if new != kept:
                         durable_file.replace(self._path, new.encode())
+                        if self._shown is not None and self._shown[0] == new:
+                            durable_file.replace(self._home / NOTE_NAME, self._shown[1].encode())
                     return
+
+    def accusation(self, kept: LogPosition, shown: LogPosition, reason: str) -> VerificationError:
+        """What is raised where a checkpoint does not continue the kept one; the signed one is written down first.
+
+        Args:
+            kept: what this agent holds.
+            shown: what does not continue it.
+            reason: why not.
+        """
+        told = "it names"
+        if self._shown is not None and self._shown[0] == shown:
+            durable_file.replace(self._home / REFUSED_NAME, self._shown[1].encode())
+            told = f"the aggregator signed ({self._home / REFUSED_NAME})"
+        return VerificationError(
+            f"the audit log does not continue the one that this agent holds. It holds {fingerprint(kept)} "
+            f"({self._path}); {told} {fingerprint(shown)}: {reason}. Nothing is done any more; report both"
+        )
 
     def verify(self, old: LogPosition | None, new: LogPosition) -> None:
         """Check that the log of `new` begins with that of `old`.

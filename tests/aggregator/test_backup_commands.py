@@ -140,12 +140,13 @@ def test_a_log_that_lost_entries_is_not_served(aggregator: Aggregator, tmp_path:
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
     # Put back by hand, without a word.
     put_back(aggregator, file)
-    with pytest.raises(VerificationError, match=r"has 3 leaves, and a checkpoint of 4 is known \(beside the keys\)"):
+    with pytest.raises(VerificationError, match=r"has 8 leaves, and a checkpoint of 11 is known \(beside the keys\)"):
         again(aggregator)
     assert "this is an older backup" in run(aggregator, "serve", "--listen", "127.0.0.1:0").stderr
     assert restored(aggregator, file, "--lose-entries").exit_code == 0
     again(aggregator)
-    assert len(aggregator.leaves()) == 3
+    assert len(aggregator.leaves()) == 9
+    assert aggregator.kinds()[-1] == "epoch"
 
 
 def test_a_checkpoint_that_somebody_kept(aggregator: Aggregator, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_every_opening_at_once(aggregator: Aggregator) -> None:
     assert len(cohort.message.members) == 4
     sent = together([party.open for party in parties])
     assert not [result for result in sent if isinstance(result, Exception)]
-    assert aggregator.kinds()[6:] == ["plan", "cohort", "prior", "plan"]
+    assert aggregator.steps()[2:] == ["plan", "cohort", "prior", "plan"]
 
 
 def test_a_revocation_and_a_contribution_at_once(aggregator: Aggregator) -> None:

@@ -104,7 +104,7 @@ def test_files_of_the_log(site: Site, tmp_path: Path) -> None:
     leaves = tuple(site.aggregator.raw_leaves())
     files = {
         "note": note.encode(),
-        "view.json": CheckpointView(note=note).encode(),
+        "view.json": CheckpointView(note=note, service_key=bytes(32)).encode(),
         "page.json": LogEntries(start=0, end=len(leaves), frontier=(), leaves=leaves).encode(),
     }
     options: list[object] = []

@@ -20,7 +20,7 @@ from fgpr.secagg.log_span import span_start
 from fgpr.secagg.member import open_cohort
 from fgpr.secagg.messages import Cohort, CohortEntry, CohortView, Contribution, Opening, Plan
 from fgpr.secagg.roster import Roster
-from support.client import NAME, Client
+from support.client import NAME, SECONDS, Client
 from support.federation import Federation
 
 NUMBERS = 32
@@ -128,6 +128,7 @@ class ARound:
             history=history,
             floors=Floors(),
             revoked_by=lambda leaf: entries.revoked_by(leaf, NAME),
+            seconds=SECONDS,
         ).opening
 
     def open_all(self, taken: dict[str, Contribution]) -> None:

@@ -12,6 +12,7 @@ from client_agent.events import Kind
 from client_agent.opening_keys import OpeningKeys
 from client_agent.participate import participate
 from fgpr.auditlog import checkpoint, entries
+from fgpr.auditlog.bundle import open_position
 from fgpr.auditlog.checkpoint import Checkpoint
 from fgpr.errors import (
     CohortRefused,
@@ -29,7 +30,7 @@ from fgpr.errors import (
 from fgpr.message import Signed
 from fgpr.secagg import opening
 from fgpr.secagg.history import Floors
-from fgpr.secagg.messages import Cohort, Contribution, Plan
+from fgpr.secagg.messages import Cohort, Contribution, LogPosition, Plan
 from fgpr.secagg.stages import Event, Stage
 from support import agent_home
 from support.agent_home import AgentHome, Killed
@@ -332,11 +333,22 @@ def test_forked_or_shortened_log_is_refused(federation, agent):
     another = entries.Revoked(federation="engines", client=OTHERS[0], by="operator")
     federation.log.leaves[1], honest = another.encode(), federation.log.leaves[1]
     agent.run(ROWS)
-    assert [event.error.check for event in agent.events if event.kind is Kind.REFUSED] == [13]
+    (refused,) = [event for event in agent.events if event.kind is Kind.REFUSED]
+    assert refused.error.check == 13
+    # It says what it holds and what it was shown, and keeps both as they were signed.
+    for part in (f"holds {kept['size']} leaves", f"{len(federation.log.leaves)} leaves", "refused-checkpoint.txt"):
+        assert part in refused.text
+    key, notes = federation.anchors.service_key, [agent.home / f"{name}checkpoint.txt" for name in ("", "refused-")]
+    held, shown = (open_position(path.read_text(), key) for path in notes)
+    assert held == LogPosition.from_json(kept)
+    assert (shown.size, shown == federation.log.position()) == (len(federation.log.leaves), True)
     federation.log.leaves[1] = honest
     agent.connect().leaves_hidden = 5
     agent.run(ROWS)
-    assert [event.error.check for event in agent.events if event.kind is Kind.REFUSED] == [13, 13]
+    _, rolled_back = [event for event in agent.events if event.kind is Kind.REFUSED]
+    assert isinstance(rolled_back.error, VerificationError)
+    assert "it went back, as after an old backup" in rolled_back.text
+    assert open_position(notes[1].read_text(), key).size == len(federation.log.leaves) - 5
     assert json.loads((agent.home / "checkpoint.json").read_text()) == kept
     agent.connect()
     assert agent.run(ROWS) == [Kind.CHECKED, Kind.CONTRIBUTED]

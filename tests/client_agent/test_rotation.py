@@ -183,7 +183,7 @@ def test_a_declared_weight_is_signed_by_the_new_key(tmp_path: Path, database_url
         enrolment.enrol(home, made.invite("bench-1"), connecting(made), rows=7)
         for _ in range(2):
             new = enrolment.rotate_key(home, connecting(made))
-        leaf = made.leaves()[-1]
+        leaf = made.last("rotated")
         assert isinstance(leaf, KeyReplaced)
         assert leaf.declared is not None
         leaf.declared.verify(signatures.public_bytes(new))

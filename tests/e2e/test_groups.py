@@ -13,7 +13,7 @@ import pytest
 from aggregator.service import inspection
 from fgpr import canonical, merkle
 from fgpr.auditlog import entries
-from fgpr.auditlog.trail import verify_trail
+from fgpr.auditlog.verification import verify_trail
 from fgpr.errors import VerificationError
 from fgpr.federated.fedavg import Contribution, weighted_average
 from fgpr.message import Signed

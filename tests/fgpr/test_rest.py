@@ -74,7 +74,7 @@ BODIES: list[Message] = [
     SUMMARY,
     RoundList(rounds=(SUMMARY,), next=2),
     PriorView(prior=samples.signed_prior(), leaf=b"{}", index=0),
-    CheckpointView(note="fgpr-log/x\n"),
+    CheckpointView(note="fgpr-log/x\n", service_key=bytes(32)),
     LogEntries(start=0, end=1, frontier=(bytes(32),), leaves=(b"{}",)),
     LogProof(hashes=(bytes(32),)),
 ]

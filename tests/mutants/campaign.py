@@ -17,7 +17,27 @@ from mutants.mutant import Mutant, mutants
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path("libs/fgpr/secagg")
+LOG = Path("libs/fgpr/auditlog")
 ELSEWHERE = {
+    "merkle": Path("libs/fgpr/merkle.py"),
+    "publication": Path("libs/fgpr/federated/publication.py"),
+    **{
+        name: LOG / f"{name}.py"
+        for name in (
+            "note",
+            "checkpoint",
+            "cosignature",
+            "entries",
+            "trail",
+            "verification",
+            "bundle",
+            "positions",
+            "membership_leaves",
+            "round_leaves",
+            "planned",
+            "prior_leaves",
+        )
+    },
     "rotation": Path("libs/fgpr/rotation.py"),
     "admission": Path("services/aggregator/service/admission.py"),
     "replacing": Path("services/aggregator/service/rotation.py"),
@@ -75,7 +95,22 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "groups": ("tests/fgpr/secagg/test_groups.py",),
     "combination": ("tests/fgpr/secagg/test_combination.py",),
-    "rotation": ("tests/fgpr/auditlog/test_trail_of_keys.py",),
+    "witnessing": ("tests/fgpr/secagg/test_witnessing.py",),
+    "merkle": ("tests/fgpr/test_merkle.py",),
+    "publication": ("tests/fgpr/federated/test_publication.py",),
+    "note": ("tests/fgpr/auditlog/test_note.py",),
+    "checkpoint": ("tests/fgpr/auditlog/test_checkpoint.py",),
+    "cosignature": ("tests/fgpr/auditlog/test_cosignature.py",),
+    "entries": ("tests/fgpr/auditlog/test_entries.py",),
+    "trail": ("tests/fgpr/auditlog/test_membership_leaves.py",),
+    "verification": ("tests/fgpr/auditlog/test_verification.py",),
+    "bundle": ("tests/fgpr/auditlog/test_bundle.py",),
+    "positions": ("tests/fgpr/auditlog/test_round_leaves.py",),
+    "membership_leaves": ("tests/fgpr/auditlog/test_membership_leaves.py",),
+    "round_leaves": ("tests/fgpr/auditlog/test_round_leaves.py",),
+    "planned": ("tests/fgpr/auditlog/test_round_leaves.py",),
+    "prior_leaves": ("tests/fgpr/auditlog/test_prior_leaves.py",),
+    "rotation": ("tests/fgpr/auditlog/test_membership_leaves.py",),
     "admission": (
         "tests/aggregator/routes/test_roles.py",
         "tests/aggregator/routes/test_key_replacement.py",

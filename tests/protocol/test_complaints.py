@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from fgpr.auditlog import entries
-from fgpr.auditlog.trail import verify_trail
 from fgpr.errors import CohortRefused, VerificationError
 from fgpr.secagg.stages import Event, Stage
 from support.client import NAME
@@ -45,20 +44,16 @@ def answer(made: Federation, seats: Iterable[int]) -> None:
 
 
 def federation(size: int) -> Federation:
-    """One whose roster is logged, so that the whole log can be verified."""
-    made = Federation(size)
-    made.log.append(entries.RosterSigned(federation=NAME, roster=made.roster))
-    return made
+    """One whose log can be verified whole."""
+    return Federation(size, whole_log=True)
 
 
 def check_log(made: Federation) -> set[tuple[str, str]]:
-    keys = {NAME: made.anchors.roster_key}
-    return verify_trail(made.log.leaves, made.log.position(), made.anchors.service_key, keys).revoked
+    return set(made.verified().revoked)
 
 
 def renew_roster(made: Federation) -> None:
-    made.roster = made.new_roster(made.roster.message.version + 1)
-    made.log.append(entries.RosterSigned(federation=NAME, roster=made.roster))
+    made.sign_roster(made.roster.message.version + 1)
 
 
 def test_garbage_for_everybody_is_void_and_the_liar_is_left_out_of_the_next_plan() -> None:

@@ -148,7 +148,8 @@ class InMemory:
             return self._enrol(EnrolmentRequest.decode(body))
         if path == "/v1/log/checkpoint":
             name = checkpoint.name_of(fed.anchors.service_key)
-            return CheckpointView(note=checkpoint.sign(Checkpoint(name, tree.size, tree.root()), name, fed.service_key))
+            note = checkpoint.sign(Checkpoint(name, tree.size, tree.root()), name, fed.service_key)
+            return CheckpointView(note=note, service_key=fed.anchors.service_key)
         if path == "/v1/log/entries":
             start, end = params["start"], min(params["end"], params["start"] + 2, tree.size)
             hashes = merkle.frontier(start, tree.node).hashes

@@ -170,6 +170,15 @@ class Aggregator:
         """The kinds of the leaves, in order."""
         return [leaf.kind for leaf in self.leaves()]
 
+    def steps(self) -> list[str]:
+        """The kinds of the leaves that tell of rosters and rounds, in order."""
+        others = ("federation", "ticket", "enrolled", "opening-key", "epoch")
+        return [kind for kind in self.kinds() if kind not in others]
+
+    def last(self, kind: str) -> Leaf:
+        """The last leaf of a kind."""
+        return next(leaf for leaf in reversed(self.leaves()) if leaf.kind == kind)
+
     def dump(self) -> dict[str, list[tuple[Any, ...]]]:
         """Every row of every table."""
         with self.context.database.read() as connection:

@@ -20,6 +20,9 @@ from fgpr.secagg.suites import SUITES, PrivateHalf, SuiteName, private_half
 NAME = "engines"
 """The federation."""
 
+SECONDS = 1_930_000_000
+"""The time that stands in cosignatures: 2031-02-27."""
+
 
 @dataclass(frozen=True)
 class PlanChecked:

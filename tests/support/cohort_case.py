@@ -15,7 +15,7 @@ from fgpr.secagg.log_span import LogSpan, span_start
 from fgpr.secagg.member import Member, OpenedCohort, open_cohort
 from fgpr.secagg.messages import Cohort, CohortView
 from fgpr.secagg.planning import AggregationRules
-from support.client import NAME
+from support.client import NAME, SECONDS
 from support.federation import Federation
 
 ME = "client-01"
@@ -44,6 +44,7 @@ class Case:
             history=self.history,
             floors=self.floors,
             revoked_by=lambda leaf: entries.revoked_by(leaf, NAME),
+            seconds=SECONDS,
         )
 
     def recount(self, key: Ed25519PrivateKey | None = None, **fields: Any) -> None:

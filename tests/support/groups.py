@@ -5,12 +5,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from fgpr.auditlog import entries
-from fgpr.auditlog.trail import Trail, verify_trail
+from fgpr.auditlog.trail import Trail
 from fgpr.federated.publication import PriorRecord
 from fgpr.secagg.history import Floors
 from fgpr.secagg.planning import AggregationRules
-from support.client import NAME
 from support.federation import Federation
 
 FIVE = AggregationRules(gamma=0.08, groups=5, combine="median")
@@ -18,16 +16,14 @@ FIVE = AggregationRules(gamma=0.08, groups=5, combine="median")
 
 
 def federation(rules: AggregationRules = FIVE, size: int = 25) -> Federation:
-    made = Federation(size, rules)
+    made = Federation(size, rules, whole_log=True)
     for client in made.clients.values():
         client.floors = Floors(gamma=rules.gamma)
-    made.log.append(entries.RosterSigned(federation=NAME, roster=made.roster))
     return made
 
 
 def audited(made: Federation) -> Trail:
-    keys = {NAME: made.anchors.roster_key}
-    return verify_trail(made.log.leaves, made.log.position(), made.anchors.service_key, keys)
+    return made.verified()
 
 
 def updates(made: Federation, seed: int = 3) -> dict[str, tuple[list[float], int]]:

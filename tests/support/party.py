@@ -36,7 +36,7 @@ from fgpr.secagg.member import open_cohort
 from fgpr.secagg.messages import Cohort, CohortView, Contribution, Header, LogPosition, OpeningKey, Plan
 from fgpr.secagg.roster import Roster
 from fgpr.ticket import Ticket
-from support.client import Client, CohortOpened, ContributionWritten, PlanChecked
+from support.client import SECONDS, Client, CohortOpened, ContributionWritten, PlanChecked
 
 
 class Recorded(httpx.BaseTransport):
@@ -294,6 +294,7 @@ class Party:
             history=self.client.history(),
             floors=self.client.floors,
             revoked_by=lambda leaf: entries.revoked_by(leaf, self.ticket.federation),
+            seconds=SECONDS,
         )
         body = opened.opening.encode()
         self.client.journal.append(CohortOpened(checked.plan.round, view.cohort.message, body, opened.revocations))

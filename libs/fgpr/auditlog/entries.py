@@ -1,7 +1,8 @@
-"""The leaves of the audit log: canonical JSON, one kind for each thing that happens (docs/protocol.md, Leaves).
+"""The leaves of the audit log: canonical JSON, one kind for each thing that happens (docs/audit-trail.md, Leaves).
 
 A leaf holds the signed document in full where there is one, and hashes where the thing itself is kept from the log
-(contributions, openings). Every leaf names its federation and its kind.
+(tickets, opening keys, contributions, openings). Every leaf names its kind and its federation; only a new epoch is
+one of the whole aggregator.
 """
 
 from typing import Annotated, Literal
@@ -9,28 +10,80 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from fgpr import canonical
+from fgpr.auditlog.cosignature import COSIGNATURE_BYTES
 from fgpr.errors import EncodingError
+from fgpr.federated.federation import Federation
 from fgpr.federated.publication import PriorRecord
-from fgpr.message import Count, Digest, Message, Name, PublicKey, Signed, describe
+from fgpr.message import Bytes, Count, Digest, Message, Name, PublicKey, Signed, Timestamp, describe
 from fgpr.rotation import SignedKeyChange
 from fgpr.secagg.declared_weight import DeclaredWeight
 from fgpr.secagg.messages import Cohort, Complaint, Plan
 from fgpr.secagg.roster import Roster
+from fgpr.ticket import Role
+
+
+class FederationCreated(Message):
+    """A federation was created; nothing of its settings changes afterwards.
+
+    Attributes:
+        settings: all of them.
+        roster_key: the key that signs its rosters, 32 bytes.
+    """
+
+    kind: Literal["federation"] = "federation"
+    federation: Name
+    settings: Federation
+    roster_key: PublicKey
+
+
+class TicketIssued(Message):
+    """A ticket was made for a party.
+
+    Attributes:
+        ticket: the hash of its secret (`fgpr.ticket.secret_hash`).
+        expires: until when it can be taken up.
+        by: the operator who asked for it from elsewhere; None where it was made on the aggregator's own machine.
+    """
+
+    kind: Literal["ticket"] = "ticket"
+    federation: Name
+    client: Name
+    role: Role
+    ticket: Digest
+    expires: Timestamp
+    by: Name | None
 
 
 class Enrolled(Message):
     """A party took up its ticket.
 
     Attributes:
+        ticket: the hash of the ticket's secret.
         declared: the weight that it declared, where the federation draws by weight.
     """
 
     kind: Literal["enrolled"] = "enrolled"
     federation: Name
     client: Name
-    role: Literal["client", "reader"]
+    role: Role
+    ticket: Digest
     identity_key: PublicKey
     declared: Signed[DeclaredWeight] | None
+
+
+class OpeningKeyRegistered(Message):
+    """A client has another opening key, which its next seat may name.
+
+    Attributes:
+        serial: the key's.
+        key: digest of the key's record. The signed record stands in the plan that names it.
+    """
+
+    kind: Literal["opening-key"] = "opening-key"
+    federation: Name
+    client: Name
+    serial: Annotated[Count, Field(ge=1)]
+    key: Digest
 
 
 class Revoked(Message):
@@ -114,17 +167,21 @@ class CohortClosed(Message):
 
 
 class AnsweredOpening(Message):
-    """One member's opening, by its digest."""
+    """One member's opening, by its digest.
+
+    Attributes:
+        cosignature: the member's, of the cohort's checkpoint; None where it opened the empty cohort.
+    """
 
     client: Name
     opening: Digest
+    cosignature: Annotated[Bytes, Field(min_length=COSIGNATURE_BYTES, max_length=COSIGNATURE_BYTES)] | None
 
 
 class PriorPublished(Message):
     """A prior was published: the initial one, the average of a round, or a carried one.
 
     Attributes:
-        settings: SHA-256 of the federation's settings as they are stored; only with the initial prior.
         openings: those used, by digest; none for a prior that was not averaged.
         spare: how many there were above the threshold. With d disputed, another sum than the true one
             takes spare + 1 - d wrong openings at least.
@@ -134,7 +191,6 @@ class PriorPublished(Message):
     kind: Literal["prior"] = "prior"
     federation: Name
     prior: Signed[PriorRecord]
-    settings: Digest | None = None
     openings: tuple[AnsweredOpening, ...] = ()
     spare: Count = 0
     disputed: tuple[Name, ...] = ()
@@ -159,19 +215,36 @@ class RoundVoid(Message):
     openings: tuple[AnsweredOpening, ...]
 
 
+class EpochBegun(Message):
+    """A backup took the database's place: no request that was signed before counts any more.
+
+    Attributes:
+        federation: none: it is one of the whole aggregator.
+        epoch: what the nonces of requests begin with from here on.
+    """
+
+    kind: Literal["epoch"] = "epoch"
+    federation: None = None
+    epoch: Annotated[str, Field(pattern=r"\A[A-Za-z0-9_-]{22}\z")]
+
+
 Leaf = (
-    Enrolled
+    FederationCreated
+    | TicketIssued
+    | Enrolled
+    | OpeningKeyRegistered
     | Revoked
     | KeyReplaced
     | StateChanged
-    | ComplaintFiled
-    | Convicted
     | RosterSigned
     | RoundPlanned
     | CohortClosed
+    | ComplaintFiled
+    | Convicted
     | PriorPublished
     | RoundAborted
     | RoundVoid
+    | EpochBegun
 )
 _LEAF: TypeAdapter[Leaf] = TypeAdapter(Annotated[Leaf, Field(discriminator="kind")])
 
@@ -182,12 +255,14 @@ def decode(raw: bytes) -> Leaf:
     Raises:
         EncodingError: not a leaf, or not its canonical bytes.
     """
-    canonical.parse(raw)
     try:
         leaf = _LEAF.validate_json(raw)
     except ValidationError as error:
+        canonical.parse(raw)
         raise EncodingError(describe("leaf", error)) from None
+    # Whatever two parsers could read differently has another spelling than this one; only then is it asked what it is.
     if leaf.encode() != raw:
+        canonical.parse(raw)
         raise EncodingError(f"a {leaf.kind} leaf that is not in canonical form")
     return leaf
 

@@ -11,6 +11,9 @@ from fgpr.gp.training_settings import TrainingSettings
 from fgpr.message import Count, Message, Name
 from fgpr.secagg.planning import AggregationRules
 
+MOST_WITNESSES = 99
+"""With the log's own signature as many lines as a note may have."""
+
 Seconds = Annotated[float, Field(ge=0, le=31_536_000)]
 
 
@@ -43,6 +46,7 @@ class Federation(Message):
         rounds: the schedule.
         public_log: whether anybody may read the audit log and its rosters. One that says no closes the log of the
             whole aggregator to whoever is not enrolled in it, since all federations share it.
+        witnesses: members that have to cosign a log which holds a prior before it counts as published; 0 asks for none.
     """
 
     name: Name
@@ -51,6 +55,7 @@ class Federation(Message):
     aggregation: AggregationRules = AggregationRules()
     rounds: Schedule = Schedule()
     public_log: bool = True
+    witnesses: Annotated[Count, Field(le=MOST_WITNESSES, exclude_if=lambda count: count == 0)] = 0
 
     @model_validator(mode="after")
     def _parts_hold(self) -> Self:

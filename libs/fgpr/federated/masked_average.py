@@ -158,6 +158,7 @@ class _Round:
             history=History(rounds=(PastRound(checked.plan, checked.roster, contributed=True),), last_round=1),
             floors=_FLOORS,
             revoked_by=lambda _: None,
+            seconds=1,
         ).opening
         opening.check_opening(checked.plan, checked.roster, cohort.message, answer)
         return answer.message

@@ -1,4 +1,4 @@
 """Secure aggregation of bounded vectors, opened by a committee; both roles, no I/O.
 
-May import `fgpr.auditlog.checkpoint` and the modules at the top of `fgpr`.
+May import `checkpoint` and `cosignature` of `fgpr.auditlog`, and the modules at the top of `fgpr`.
 """

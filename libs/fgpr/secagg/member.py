@@ -20,6 +20,9 @@
 Check 8 comes last: where it fails, the boxes are the signed ones and do not open, and the member complains of them
 (`fgpr.secagg.complaint`). The member writes which cohort it opened before it
 answers. A member whose disk was rolled back counts as corrupt.
+
+With its answer to a cohort of clients the member cosigns that cohort's checkpoint, which check 6 found to be one of the
+log that it follows: it is a witness of the log.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,6 +34,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from fgpr import merkle
+from fgpr.auditlog import cosignature
 from fgpr.errors import CohortRefused, FgprError
 from fgpr.message import Signed
 from fgpr.secagg import envelope
@@ -43,6 +47,7 @@ from fgpr.secagg.messages import Cohort, CohortEntry, CohortView, Opening, Openi
 from fgpr.secagg.planning import committee_of
 from fgpr.secagg.suites import PrivateHalf
 from fgpr.secagg.void_proof import is_proven_void
+from fgpr.secagg.witnessing import cosigned_checkpoint
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,6 +89,7 @@ def open_cohort(
     history: History,
     floors: Floors,
     revoked_by: Callable[[bytes], str | None],
+    seconds: int,
 ) -> OpenedCohort:
     """Check a cohort and answer it with the sum of this member's shares.
 
@@ -97,6 +103,7 @@ def open_cohort(
         history: what the member remembers, this round included.
         floors: what its owner asks for.
         revoked_by: the client that a log leaf revokes, or None; the log's format is not known here.
+        seconds: the present time, since 1970; it stands in the cosignature and decides nothing.
 
     Raises:
         CohortRefused: names the check that failed, and where boxes do not open their senders; nothing is opened.
@@ -114,7 +121,7 @@ def open_cohort(
     cohort = check_cohort(checked, view.cohort, service_key=service_key, history=history, floors=floors)
     plan = checked.plan
     sums = np.zeros((plan.groups, checked.codec.length), dtype=np.uint64)
-    revocations = history.revocations
+    revocations, cosigned = history.revocations, None
     if cohort.members:
         opening_key = _key_of_seat(checked, seat, member)
         with _failing(6):
@@ -124,6 +131,7 @@ def open_cohort(
         for number, clients in enumerate(plan.parts(cohort.clients())):
             for client in clients:
                 sums[number] = FIELD.add(sums[number], shares[client])
+        cosigned = cosignature.cosign(cosigned_checkpoint(cohort, service_key), member.identity_key, seconds)
     opening = Opening(
         federation=cohort.federation,
         round=cohort.round,
@@ -131,6 +139,7 @@ def open_cohort(
         client=member.client,
         sum=FIELD.to_bytes(sums.reshape(-1)),
         next_key=next_key,
+        cosignature=cosigned,
     )
     return OpenedCohort(Signed[Opening].make(member.identity_key, opening), revocations)
 

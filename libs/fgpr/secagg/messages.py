@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
+from fgpr.auditlog.cosignature import COSIGNATURE_BYTES
 from fgpr.errors import EncodingError
 from fgpr.message import Bytes, Count, Digest, Message, Name, Signed, Timestamp
 from fgpr.secagg.declared_weight import Draw, check_draw
@@ -100,7 +101,10 @@ class Header(Message):
 class Opening(Message):
     """A member's sum of shares over a cohort, and its next opening key.
 
-    `sum` holds a vector of L + 1 words for each group of the plan, in order; zeros for one that the cohort leaves out.
+    Attributes:
+        sum: a vector of L + 1 words for each group of the plan, in order; zeros for one that the cohort leaves out.
+        cosignature: the member's, of the cohort's checkpoint (`fgpr.auditlog.cosignature`): it followed the log up to
+            there. None with the empty cohort, for which it reads none.
     """
 
     label: ClassVar[str] = "fgpr-v1/opening"
@@ -111,6 +115,7 @@ class Opening(Message):
     client: Name
     sum: Bytes
     next_key: Signed[OpeningKey]
+    cosignature: Annotated[Bytes, Field(min_length=COSIGNATURE_BYTES, max_length=COSIGNATURE_BYTES)] | None
 
 
 class AccusedBox(Message):

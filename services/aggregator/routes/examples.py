@@ -66,7 +66,7 @@ _EXAMPLES: tuple[Message, ...] = (
     EnrolmentReceipt(**_who, role="client", key_id="A" * 43, round=ROUND, prior_version=2),
     Contribution(header=_header, masked=bytes(24), boxes=(bytes(80), b"", bytes(80))),
     Signed[Opening](
-        message=Opening(**_here, cohort=_DIGEST, sum=bytes(24), next_key=_key),
+        message=Opening(**_here, cohort=_DIGEST, sum=bytes(24), next_key=_key, cosignature=bytes(72)),
         signature=_SIGNATURE,
     ),
     Signed[Complaint](
@@ -94,7 +94,8 @@ _EXAMPLES: tuple[Message, ...] = (
         server_time=_UNTIL,
     ),
     CheckpointView(
-        note="fgpr-log/example\n0\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n\n— fgpr-log/example AAAA\n"
+        note="fgpr-log/example\n0\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n\n— fgpr-log/example AAAA\n",
+        service_key=bytes(32),
     ),
     LogEntries(start=0, end=1, frontier=(), leaves=(b"{}",)),
     LogProof(hashes=(_DIGEST, _DIGEST)),

@@ -30,8 +30,9 @@ def roster(request: Request, log: Door, federation: Name, version: Number) -> Re
 
 @router.api_route("/priors/latest", methods=GET, **documented(PriorView, UnknownResource, tagged=True))
 def latest_prior(request: Request, context: ContextDependency, caller: SignedBy, federation: Name) -> Response:
-    """The newest prior with its leaf in the audit log."""
-    return tagged(request, federations.prior(context, caller, federation, None), NEWEST)
+    """The newest prior that counts as published, with its leaf in the audit log."""
+    view, _ = federations.prior(context, caller, federation, None)
+    return tagged(request, view, NEWEST)
 
 
 @router.api_route("/priors/{version}", methods=GET, **documented(PriorView, UnknownResource, tagged=True))
@@ -39,7 +40,8 @@ def prior(
     request: Request, context: ContextDependency, caller: SignedBy, federation: Name, version: Number
 ) -> Response:
     """One version of the prior with its leaf in the audit log."""
-    return tagged(request, federations.prior(context, caller, federation, version), f"private, {FOR_EVER}")
+    view, settled = federations.prior(context, caller, federation, version)
+    return tagged(request, view, f"private, {FOR_EVER}" if settled else NEWEST)
 
 
 @router.put(

@@ -7,15 +7,18 @@ from fastapi import APIRouter, Depends, Request, Response
 from aggregator.auth import signed_if_at_all
 from aggregator.routes.documents import documented
 from aggregator.routes.wiring import (
+    FOR_EVER,
     GET,
     Index,
     WiringDependency,
     answer,
     context_of,
     next_page,
+    tagged,
 )
 from aggregator.service import audit
 from aggregator.service.log_door import LogDoor
+from aggregator.storage.engine import Connection
 from fgpr.errors import UnknownResource
 from fgpr.rest import CheckpointView, LogEntries, LogProof
 
@@ -29,32 +32,46 @@ Door = Annotated[LogDoor, Depends(door)]
 
 router = APIRouter(prefix="/log", tags=["audit log"])
 
+NEWEST = "no-cache"
+"""Cache-Control of what may grow: kept, and asked for each time."""
+
 
 @router.api_route("/checkpoint", methods=GET, **documented(CheckpointView, UnknownResource, signed=None))
 def checkpoint(log: Door) -> Response:
-    """The newest signed checkpoint."""
+    """The newest signed checkpoint, and the key that signed it."""
     with log.open() as reading:
-        return answer(audit.newest(reading))
+        return answer(audit.newest(log.context, reading))
 
 
-@router.api_route("/entries", methods=GET, **documented(LogEntries, UnknownResource, signed=None))
-def entries(found: WiringDependency, log: Door, start: Index, end: Index) -> Response:
-    """Leaves `start` up to, not including, `end`; fewer where there are fewer or too many."""
+@router.api_route("/entries", methods=GET, **documented(LogEntries, UnknownResource, signed=None, tagged=True))
+def entries(request: Request, found: WiringDependency, log: Door, start: Index, end: Index) -> Response:
+    """Leaves `start` up to, not including, `end`; fewer where there are fewer or too many.
+
+    Where all of them are there, or as many as one answer holds, they may be kept for ever.
+    """
     with log.open() as reading:
-        page = audit.entries(reading, start, end)
-    more = start < page.end < end
-    return answer(page, headers=next_page(found, "/v1/log/entries", start=page.end, end=end) if more else None)
+        page, cache = audit.entries(reading, start, end), _kept(reading)
+    whole = page.end >= end or page.end - start == audit.MOST_ENTRIES
+    response = tagged(request, page, cache if whole else NEWEST)
+    if start < page.end < end:
+        response.headers.update(next_page(found, "/v1/log/entries", start=page.end, end=end))
+    return response
 
 
-@router.api_route("/inclusion", methods=GET, **documented(LogProof, UnknownResource, signed=None))
-def inclusion(log: Door, index: Index, size: Index) -> Response:
-    """Proof that leaf `index` is in the tree of the first `size` leaves."""
+@router.api_route("/inclusion", methods=GET, **documented(LogProof, UnknownResource, signed=None, tagged=True))
+def inclusion(request: Request, log: Door, index: Index, size: Index) -> Response:
+    """Proof that leaf `index` is in the tree of the first `size` leaves; it never changes."""
     with log.open() as reading:
-        return answer(audit.inclusion(reading, index, size))
+        return tagged(request, audit.inclusion(reading, index, size), _kept(reading))
 
 
-@router.api_route("/consistency", methods=GET, **documented(LogProof, UnknownResource, signed=None))
-def consistency(log: Door, old: Index, new: Index) -> Response:
-    """Proof that the tree of `new` leaves begins with that of `old` leaves."""
+@router.api_route("/consistency", methods=GET, **documented(LogProof, UnknownResource, signed=None, tagged=True))
+def consistency(request: Request, log: Door, old: Index, new: Index) -> Response:
+    """Proof that the tree of `new` leaves begins with that of `old` leaves; it never changes."""
     with log.open() as reading:
-        return answer(audit.consistency(reading, old, new))
+        return tagged(request, audit.consistency(reading, old, new), _kept(reading))
+
+
+def _kept(reading: Connection) -> str:
+    """Cache-Control of what never changes: of a closed log nobody else may keep it."""
+    return f"{'public' if audit.is_public(reading) else 'private'}, {FOR_EVER}"

@@ -1,6 +1,7 @@
 """The audit log from the service's side: leaves go in with the transition that they record; proofs come out."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from aggregator.service.context import Context
 from aggregator.storage import federations, log
@@ -40,9 +41,9 @@ def is_public(connection: Connection) -> bool:
     return federations.log_is_public(connection)
 
 
-def newest(connection: Connection) -> CheckpointView:
+def newest(context: Context, connection: Connection) -> CheckpointView:
     """The newest signed checkpoint."""
-    return CheckpointView(note=log.read_head(connection)[1])
+    return CheckpointView(note=log.read_head(connection)[1], service_key=context.service_public())
 
 
 def entries(connection: Connection, start_index: int, end: int) -> LogEntries:
@@ -55,7 +56,7 @@ def entries(connection: Connection, start_index: int, end: int) -> LogEntries:
     if start_index > size:
         raise UnknownResource(f"the audit log has {size} leaves, none from {start_index} on")
     last = min(end, size, start_index + MOST_ENTRIES)
-    frontier = merkle.frontier(start_index, log.node_reader(connection))
+    frontier = log.prove(connection, partial(merkle.frontier, start_index))
     leaves = log.read_leaves(connection, start_index, last)
     return LogEntries(start=start_index, end=start_index + len(leaves), frontier=frontier.hashes, leaves=tuple(leaves))
 
@@ -69,7 +70,7 @@ def inclusion(connection: Connection, index: int, size: int) -> LogProof:
     _check_size(connection, size)
     if index >= size:
         raise UnknownResource(f"a tree of {size} leaves has no leaf {index}")
-    return LogProof(hashes=merkle.inclusion_proof(index, size, log.node_reader(connection)))
+    return LogProof(hashes=log.prove(connection, partial(merkle.inclusion_proof, index, size)))
 
 
 def consistency(connection: Connection, old: int, new: int) -> LogProof:
@@ -81,7 +82,7 @@ def consistency(connection: Connection, old: int, new: int) -> LogProof:
     _check_size(connection, new)
     if old > new:
         raise UnknownResource(f"the tree of {new} leaves cannot begin with {old} leaves")
-    return LogProof(hashes=merkle.consistency_proof(old, new, log.node_reader(connection)))
+    return LogProof(hashes=log.prove(connection, partial(merkle.consistency_proof, old, new)))
 
 
 def log_name(context: Context) -> str:

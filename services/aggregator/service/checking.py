@@ -10,7 +10,8 @@ from aggregator.service.invariants.invariant import Violation
 from aggregator.storage import log, records
 from aggregator.storage.engine import Connection, Database
 from fgpr import merkle
-from fgpr.auditlog.trail import Trail, verify_trail
+from fgpr.auditlog.trail import Trail
+from fgpr.auditlog.verification import verify_trail
 from fgpr.secagg.messages import LogPosition
 
 RULES: dict[int, Callable[[Evidence], Iterator[Violation]]] = {
@@ -33,7 +34,17 @@ RULES: dict[int, Callable[[Evidence], Iterator[Violation]]] = {
 }
 """By the number of the invariant. 12 is what `fgpr.auditlog.trail` verifies of each prior's leaf."""
 
-_OF_LEAVES = {"prior": 12, "roster": 7, "enrolled": 7, "convicted": 8, "complaint": 5}
+_OF_LEAVES = {
+    "prior": 12,
+    "federation": 7,
+    "roster": 7,
+    "enrolled": 7,
+    "ticket": 9,
+    "revoked": 8,
+    "convicted": 8,
+    "opening-key": 8,
+    "complaint": 5,
+}
 
 
 def check(

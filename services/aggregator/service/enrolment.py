@@ -3,7 +3,7 @@
 import hmac
 from datetime import timedelta
 
-from aggregator.service import audit
+from aggregator.service import audit, opening_keys
 from aggregator.service.admission import authorise
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
@@ -13,7 +13,7 @@ from aggregator.storage.clients import ClientRow, TicketRow
 from aggregator.storage.engine import Connection
 from aggregator.storage.federations import FederationRow
 from fgpr import signatures
-from fgpr.auditlog.entries import Enrolled, Revoked
+from fgpr.auditlog.entries import Enrolled, Revoked, TicketIssued
 from fgpr.errors import Conflict, EncodingError, Forbidden, Unauthenticated, UnknownResource
 from fgpr.message import timestamp
 from fgpr.rest import EnrolmentReceipt, EnrolmentRequest
@@ -63,9 +63,19 @@ def invite_in(
         suite=row.settings.aggregation.suite,
         weight_cap=_asked(row.settings.aggregation, role),
         epoch=installation.read_epoch(connection),
+        witnesses=row.settings.witnesses,
     )
     stored = TicketRow(secret_hash(ticket.secret), federation, client, role, now + life, None, issuer, now)
     clients.add_ticket(connection, stored)
+    leaf = TicketIssued(
+        federation=federation,
+        client=client,
+        role=role,
+        ticket=stored.secret_hash,
+        expires=ticket.expires,
+        by=issuer,
+    )
+    audit.record(context, connection, [leaf])
     return ticket
 
 
@@ -106,22 +116,18 @@ def enrol(context: Context, caller: Caller, request: EnrolmentRequest) -> Enrolm
             ticket.federation, ticket.client, ticket.role, caller.public_key, None, receipt.encode(), declared
         )
         clients.add_client(connection, party, caller.key_id, context.clock())
-        if request.opening_key is not None:
-            clients.add_opening_key(connection, request.opening_key)
-            federations.mark_roster(connection, ticket.federation, stale=True)
-        audit.record(
-            context,
-            connection,
-            [
-                Enrolled(
-                    federation=ticket.federation,
-                    client=ticket.client,
-                    role=receipt.role,
-                    identity_key=caller.public_key,
-                    declared=request.declared,
-                )
-            ],
+        leaf = Enrolled(
+            federation=ticket.federation,
+            client=ticket.client,
+            role=receipt.role,
+            ticket=ticket.secret_hash,
+            identity_key=caller.public_key,
+            declared=request.declared,
         )
+        audit.record(context, connection, [leaf])
+        if request.opening_key is not None:
+            opening_keys.register(context, connection, request.opening_key)
+            federations.mark_roster(connection, ticket.federation, stale=True)
     return receipt
 
 

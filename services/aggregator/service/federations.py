@@ -1,17 +1,17 @@
 """Creating federations, and their priors."""
 
-import hashlib
-
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from aggregator.service import audit
+from aggregator.service import audit, witnessing
 from aggregator.service.admission import authorise
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
+from aggregator.service.witnessing import Witnessed
 from aggregator.storage import federations
 from aggregator.storage.engine import Connection
 from aggregator.storage.federations import FederationRow
-from fgpr.auditlog.entries import PriorPublished
+from fgpr.auditlog.entries import FederationCreated, PriorPublished
+from fgpr.errors import UnknownResource
 from fgpr.federated import publication
 from fgpr.federated.federation import Federation
 from fgpr.federated.publication import PriorRecord
@@ -45,14 +45,15 @@ def create_in(
     prior = Signed[PriorRecord].make(context.keys.service(), record)
     offline = isinstance(roster_key, Ed25519PublicKey)
     public = roster_key if isinstance(roster_key, Ed25519PublicKey) else roster_key.public_key()
-    federations.create(connection, settings, public.public_bytes_raw(), context.clock(), offline=offline)
-    digest = hashlib.sha256(settings.encode()).digest()
-    publish_prior(context, connection, PriorPublished(federation=settings.name, prior=prior, settings=digest))
+    key = public.public_bytes_raw()
+    federations.create(connection, settings, key, context.clock(), offline=offline)
+    created = FederationCreated(federation=settings.name, settings=settings, roster_key=key)
+    publish_prior(context, connection, PriorPublished(federation=settings.name, prior=prior), created)
 
 
-def publish_prior(context: Context, connection: Connection, leaf: PriorPublished) -> None:
-    """Store a prior together with its leaf."""
-    index = audit.record(context, connection, [leaf])
+def publish_prior(context: Context, connection: Connection, leaf: PriorPublished, *before: FederationCreated) -> None:
+    """Store a prior together with its leaf; `before` goes into the log right before it."""
+    index = audit.record(context, connection, [*before, leaf]) + len(before)
     federations.add_prior(connection, leaf.prior, index)
 
 
@@ -66,15 +67,36 @@ def keeps_roster(row: FederationRow, record: PriorRecord) -> bool:
     return is_carried(record) and row.released != record.version
 
 
-def prior(context: Context, caller: Caller, federation: str, version: int | None) -> PriorView:
-    """A prior, by default the newest, with its leaf.
+def prior(context: Context, caller: Caller, federation: str, version: int | None) -> tuple[PriorView, bool]:
+    """A prior, by default the newest that counts as published, with its leaf; and whether that is all it will ever say.
+
+    One that waits for cosignatures will say more.
 
     Raises:
         Unauthenticated, Forbidden: the caller does not belong to the federation.
-        UnknownResource: there is none.
+        UnknownResource: there is none, or none yet that enough members cosigned.
     """
     with context.database.read() as connection:
         authorise(connection, caller, federation)
-        signed, index = federations.read_prior(connection, federation, version)
+        witnesses = federations.read(connection, federation).settings.witnesses
+        seen = witnessing.newest(context, connection, federation, witnesses) if witnesses else None
+        if version is None and witnesses:
+            signed, index = _newest_counted(connection, federation, witnesses, seen)
+        else:
+            signed, index = federations.read_prior(connection, federation, version)
         leaf = audit.leaf(connection, index)
-    return PriorView(prior=signed, leaf=leaf, index=index)
+    cosigned = seen.cosigned if seen is not None and index < seen.size else None
+    view = PriorView(prior=signed, leaf=leaf, index=index, cosigned=cosigned)
+    return view, cosigned is not None or not witnesses
+
+
+def _newest_counted(
+    connection: Connection, federation: str, witnesses: int, seen: Witnessed | None
+) -> tuple[Signed[PriorRecord], int]:
+    counted = None if seen is None else federations.read_prior_before(connection, federation, seen.size)
+    if counted is None:
+        raise UnknownResource(
+            f"no prior of {federation} counts as published yet: {witnesses} members have to cosign a log that holds "
+            "it, which they do when they open the next round"
+        )
+    return counted

@@ -1,6 +1,5 @@
 """Holds a whole database against the audit log, and the log against a checkpoint kept outside."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -9,7 +8,8 @@ from aggregator.storage import documents, federations, log
 from aggregator.storage.engine import Connection, Database
 from fgpr import merkle
 from fgpr.auditlog import checkpoint
-from fgpr.auditlog.trail import Trail, verify_trail
+from fgpr.auditlog.trail import Trail
+from fgpr.auditlog.verification import verify_trail
 from fgpr.errors import VerificationError
 from fgpr.message import Message
 from fgpr.secagg.messages import LogPosition
@@ -38,20 +38,21 @@ def verify_database(database: Database, anchors: Anchors) -> Trail:
     """
     try:
         with database.read() as connection:
-            return _verify(connection, anchors)
+            return verify_connection(connection, anchors)
     except (TypeError, ValueError, LookupError, AttributeError) as error:
         # SQLite keeps values of any type in any column.
         raise VerificationError(f"a stored value does not have the form of its column: {error}") from error
 
 
-def _verify(connection: Connection, anchors: Anchors) -> Trail:
+def verify_connection(connection: Connection, anchors: Anchors) -> Trail:
+    """As `verify_database`, in the caller's transaction; values of another kind raise what they raise."""
     name = checkpoint.name_of(anchors.service_key)
     kept = checkpoint.open_note(anchors.note, name, anchors.service_key)
     frontier, note = log.read_head(connection)
     leaves = log.read_leaves(connection, 0, frontier.size)
-    trail = verify_trail(leaves, LogPosition(size=kept.size, root=kept.root), anchors.service_key, anchors.roster_keys)
     check_tree(connection, leaves, frontier)
     check_head(frontier, note, anchors.service_key)
+    trail = verify_trail(leaves, LogPosition(size=kept.size, root=kept.root), anchors.service_key, anchors.roster_keys)
     check_tables(connection, trail, anchors.roster_keys)
     return trail
 
@@ -63,7 +64,7 @@ def check_tables(connection: Connection, trail: Trail, roster_keys: Mapping[str,
         VerificationError: the first that is another one, missing or too many.
     """
     names = federations.names(connection)
-    _require(set(names) == set(trail.settings), "the federations are not the logged ones")
+    _require(set(names) == set(trail.federations), "the federations are not the logged ones")
     for federation in names:
         _check_documents(connection, federation, trail, roster_keys)
 
@@ -97,10 +98,11 @@ def _check_documents(connection: Connection, federation: str, trail: Trail, rost
     # Bytes, not values: two spellings of a number can be the same value.
     stored = documents.read(connection, federation)
     _require(
-        hashlib.sha256(stored.settings).digest() == trail.settings[federation],
+        stored.settings == trail.federations[federation].settings.encode(),
         f"the settings of {federation} are not those that it was created with",
     )
-    _require(stored.roster_key == roster_keys[federation], f"the roster key of {federation} was changed")
+    logged_key = roster_keys.get(federation, trail.federations[federation].roster_key)
+    _require(stored.roster_key == logged_key, f"the roster key of {federation} was changed")
     _require(stored.state == trail.states.get(federation, "open"), f"the state of {federation} is not the logged one")
     logged_clients = {
         client: (
@@ -122,7 +124,7 @@ def _check_documents(connection: Connection, federation: str, trail: Trail, rost
         number: (
             plan.encode(),
             _bytes(trail.cohorts.get((federation, number))),
-            _bytes(trail.aborted.get((federation, number))),
+            _empty_cohort(trail, federation, number),
         )
         for (name, number), plan in trail.plans.items()
         if name == federation
@@ -134,6 +136,11 @@ def _check_documents(connection: Connection, federation: str, trail: Trail, rost
         if name == federation
     }
     _require(stored.complaints == logged_complaints, f"the complaints of {federation} are not the logged ones")
+
+
+def _empty_cohort(trail: Trail, federation: str, number: int) -> bytes | None:
+    leaf = trail.aborted.get((federation, number))
+    return None if leaf is None else leaf.cohort.encode()
 
 
 def _bytes(signed: Message | None) -> bytes | None:

@@ -177,4 +177,9 @@ def _needed_by_group(plan: Plan) -> str:
 
 
 def _digests(openings: Iterable[Signed[Opening]]) -> tuple[AnsweredOpening, ...]:
-    return tuple(AnsweredOpening(client=signed.message.client, opening=signed.message.digest()) for signed in openings)
+    return tuple(
+        AnsweredOpening(
+            client=signed.message.client, opening=signed.message.digest(), cosignature=signed.message.cosignature
+        )
+        for signed in openings
+    )

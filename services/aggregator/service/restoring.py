@@ -7,10 +7,12 @@ the database, and does not start on a log that does not continue it.
 
 import base64
 
+from aggregator.service import audit
 from aggregator.service.context import Context
 from aggregator.storage import installation, log
 from fgpr import merkle
 from fgpr.auditlog import checkpoint
+from fgpr.auditlog.entries import EpochBegun
 from fgpr.errors import FgprError, VerificationError
 
 EPOCH_BYTES = 16
@@ -27,6 +29,7 @@ def begin_epoch(context: Context) -> str:
     made = base64.urlsafe_b64encode(context.random_bytes(EPOCH_BYTES)).rstrip(b"=").decode("ascii")
     with context.database.write() as connection:
         installation.begin_epoch(connection, made, context.clock())
+        audit.record(context, connection, [EpochBegun(epoch=made)])
     return made
 
 

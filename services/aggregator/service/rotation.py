@@ -8,7 +8,7 @@ names it. What it signs later is not taken, so that its holder sits out the roun
 import hashlib
 from datetime import timedelta
 
-from aggregator.service import audit
+from aggregator.service import audit, opening_keys
 from aggregator.service.admission import authorise, authorise_staff
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
@@ -60,11 +60,11 @@ def replace_client_key(context: Context, caller: Caller, federation: str, client
         if not clients.replace_key(connection, row, change.new_key, signatures.key_id(change.new_key), declared):
             raise Unavailable(f"{client}'s key is being replaced by another request; try again")
         retired_keys.add(connection, _retired(context, change, body))
-        if request.opening_key is not None:
-            clients.add_opening_key(connection, request.opening_key)
-            federations.mark_roster(connection, federation, stale=True)
         leaf = KeyReplaced(federation=federation, client=client, rotation=request.signed, declared=request.declared)
         audit.record(context, connection, [leaf])
+        if request.opening_key is not None:
+            opening_keys.register(context, connection, request.opening_key)
+            federations.mark_roster(connection, federation, stale=True)
     context.bell.ring()
     return _receipt(RotationRequest.decode(body).signed.change)
 

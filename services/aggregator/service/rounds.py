@@ -3,6 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 
+from aggregator.service import opening_keys
 from aggregator.service.admission import authorise_client
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
@@ -19,6 +20,7 @@ from fgpr.secagg import opening
 from fgpr.secagg.messages import Cohort, Contribution, Opening, Plan
 from fgpr.secagg.roster import Roster
 from fgpr.secagg.stages import Stage
+from fgpr.secagg.witnessing import check_cosignatures
 
 
 @dataclass(frozen=True)
@@ -164,6 +166,7 @@ def answer(context: Context, caller: Caller, federation: str, number: int, clien
         )
         if counted:
             opening.check_opening(row.plan.message, roster, target, signed)
+            check_cosignatures(roster, target, [(client, signed.message.cosignature)], context.service_public())
         else:
             # The sum is not needed any more; the key is all that is taken.
             opening.check_next_key(row.plan.message, roster, client, signed.message.next_key)
@@ -172,7 +175,7 @@ def answer(context: Context, caller: Caller, federation: str, number: int, clien
         if known is not None and known != signed:
             raise Conflict(f"{client} opened round {number} with another body; the first one stands")
         if known is None:
-            clients.add_opening_key(connection, signed.message.next_key)
+            opening_keys.register(context, connection, signed.message.next_key)
             if counted:
                 rounds.add_opening(connection, signed)
             else:

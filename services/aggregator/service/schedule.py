@@ -19,7 +19,7 @@ from aggregator.storage.engine import Connection
 from aggregator.storage.federations import FederationRow
 from aggregator.storage.rounds import RoundRow
 from fgpr.auditlog.entries import RoundPlanned
-from fgpr.errors import Conflict
+from fgpr.errors import CommitteeError, Conflict
 from fgpr.federated import publication
 from fgpr.message import Signed, timestamp
 from fgpr.secagg.messages import Plan
@@ -230,6 +230,12 @@ def _open(context: Context, connection: Connection, row: FederationRow, last: Ro
         open_until=timestamp(open_until),
         origin=record.theta,
     )
+    if plan.threshold < settings.witnesses:
+        raise CommitteeError(
+            f"federation {name} asks for {settings.witnesses} witnesses, and {plan.threshold} of {len(plan.seats)} "
+            "members are enough to publish: its priors would wait for cosignatures that nobody owes; "
+            "invite more clients"
+        )
     signed = Signed[Plan].make(context.keys.service(), plan)
     rounds.add(connection, signed, contribute_until, open_until)
     audit.record(context, connection, [RoundPlanned(federation=name, plan=signed)])

@@ -154,26 +154,28 @@ def revoke(connection: Connection, federation: str, client: str, now: datetime) 
     return done.rowcount == 1
 
 
-def add_opening_key(connection: Connection, key: Signed[OpeningKey]) -> None:
-    """Write an opening key unless that serial is known; the first one of a serial stands.
+def add_opening_key(connection: Connection, key: Signed[OpeningKey]) -> bool:
+    """Write an opening key; False where that serial is known: the first one of a serial stands.
 
     Raises:
         Conflict: the same key was used before. Standing in two seats it would make every client refuse the plan.
     """
     message = key.message
     named = {"name": message.federation, "client_id": message.client, "number": message.serial}
-    if connection.execute(_KNOWN_SERIAL, named).scalar_one() == 0:
-        values = {
-            "federation": message.federation,
-            "client": message.client,
-            "serial": message.serial,
-            "public_key": message.key,
-            "document": key.encode(),
-        }
-        try:
-            connection.execute(_ADD_OPENING_KEY, values)
-        except IntegrityError as error:
-            raise Conflict(f"{message.client}'s opening key was used before: make a fresh one") from error
+    if connection.execute(_KNOWN_SERIAL, named).scalar_one() != 0:
+        return False
+    values = {
+        "federation": message.federation,
+        "client": message.client,
+        "serial": message.serial,
+        "public_key": message.key,
+        "document": key.encode(),
+    }
+    try:
+        connection.execute(_ADD_OPENING_KEY, values)
+    except IntegrityError as error:
+        raise Conflict(f"{message.client}'s opening key was used before: make a fresh one") from error
+    return True
 
 
 def read_opening_keys(connection: Connection, federation: str) -> dict[str, Signed[OpeningKey]]:

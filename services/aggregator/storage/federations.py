@@ -32,6 +32,7 @@ _ROSTER = _ROSTERS.where(rosters.c.version == bindparam("number"))
 _NEWEST_ROSTER = _ROSTERS.order_by(rosters.c.version.desc()).limit(1)
 _PRIORS = select(priors.c.document, priors.c.leaf).where(priors.c.federation == bindparam("federation"))
 _PRIOR = _PRIORS.where(priors.c.version == bindparam("number"))
+_PRIOR_BEFORE = _PRIORS.where(priors.c.leaf < bindparam("place")).order_by(priors.c.version.desc()).limit(1)
 _NEWEST_PRIOR = _PRIORS.order_by(priors.c.version.desc()).limit(1)
 
 
@@ -186,6 +187,12 @@ def read_prior(connection: Connection, name: str, version: int | None = None) ->
     if row is None:
         raise UnknownResource(f"federation {name} has no prior {'yet' if version is None else version}")
     return _prior(row.document), row.leaf
+
+
+def read_prior_before(connection: Connection, name: str, leaf: int) -> tuple[Signed[PriorRecord], int] | None:
+    """The newest prior whose leaf stands before this place in the log, and its own place; None where there is none."""
+    row = connection.execute(_PRIOR_BEFORE, {"federation": name, "place": leaf}).one_or_none()
+    return None if row is None else (_prior(row.document), row.leaf)
 
 
 def read_priors(connection: Connection, name: str) -> list[tuple[Signed[PriorRecord], int]]:

@@ -1,14 +1,17 @@
 """The audit log's rows: leaves, complete nodes, and the one head that moves by compare-and-swap."""
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, tuple_, update
 
 from aggregator.storage.tables import log_head, log_leaves, log_nodes
 from fgpr import merkle
 from fgpr.errors import Unavailable, UnknownResource
 
 HEAD = 1
+
+T = TypeVar("T")
 
 # Written down once, as in storage.rounds.
 _HEAD = select(log_head.c.size, log_head.c.frontier, log_head.c.note).where(log_head.c.id == HEAD)
@@ -17,6 +20,9 @@ _LEAVES = (
     select(log_leaves.c.leaf)
     .where(log_leaves.c.index >= bindparam("first"), log_leaves.c.index < bindparam("end"))
     .order_by(log_leaves.c.index)
+)
+_NODES = select(log_nodes.c.level, log_nodes.c.index, log_nodes.c.hash).where(
+    tuple_(log_nodes.c.level, log_nodes.c.index).in_(bindparam("wanted", expanding=True))
 )
 _NODE = select(log_nodes.c.hash).where(log_nodes.c.level == bindparam("row"), log_nodes.c.index == bindparam("place"))
 
@@ -82,7 +88,39 @@ def node_reader(connection: Connection) -> merkle.Node:
     def node(level: int, index: int) -> bytes:
         found: bytes | None = connection.execute(_NODE, {"row": level, "place": index}).scalar_one_or_none()
         if found is None:
-            raise UnknownResource(f"the audit log has no complete node {index} of level {level}")
+            raise _missing(level, index)
         return found
 
     return node
+
+
+def prove(connection: Connection, make: Callable[[merkle.Node], T]) -> T:
+    """What `make` makes of complete nodes, which are read in one query: of a proof there is one a level.
+
+    Args:
+        connection: a transaction.
+        make: asks for the same nodes each time, whatever they are.
+
+    Raises:
+        UnknownResource: the log does not have one of them.
+    """
+    wanted: list[tuple[int, int]] = []
+
+    def note(level: int, index: int) -> bytes:
+        wanted.append((level, index))
+        return bytes(merkle.HASH_BYTES)
+
+    make(note)
+    found = {(level, index): value for level, index, value in connection.execute(_NODES, {"wanted": wanted})}
+
+    def node(level: int, index: int) -> bytes:
+        value: bytes | None = found.get((level, index))
+        if value is None:
+            raise _missing(level, index)
+        return value
+
+    return make(node)
+
+
+def _missing(level: int, index: int) -> UnknownResource:
+    return UnknownResource(f"the audit log has no complete node {index} of level {level}")

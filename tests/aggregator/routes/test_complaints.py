@@ -7,6 +7,7 @@ import pytest
 from aggregator.service import inspection, operator
 from aggregator.storage import complaints
 from fgpr import merkle
+from fgpr.auditlog import cosignature
 from fgpr.auditlog.entries import ComplaintFiled, Convicted
 from fgpr.errors import (
     Conflict,
@@ -20,8 +21,9 @@ from fgpr.errors import (
 from fgpr.message import Signed
 from fgpr.secagg.messages import AccusedBox, Complaint, Contribution, Opening
 from fgpr.secagg.stages import Stage
+from fgpr.secagg.witnessing import cosigned_checkpoint
 from support.aggregator import Aggregator
-from support.client import NAME
+from support.client import NAME, SECONDS
 from support.party import Party, refusal, repacked
 
 LIAR = 2
@@ -157,6 +159,9 @@ def test_whoever_complained_does_not_open_nor_the_other_way_round(aggregator: Ag
         client="client-03",
         sum=bytes(32),
         next_key=member.client.new_key(),
+        cosignature=cosignature.cosign(
+            cosigned_checkpoint(cohort.message, member.ticket.service_key), member.client.identity_key, SECONDS
+        ),
     )
     signed = Signed[Opening].make(member.client.identity_key, lie)
     refusal(member, Conflict, lambda: member.send_opening(signed.encode(), 1))

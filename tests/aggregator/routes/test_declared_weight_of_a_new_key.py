@@ -61,7 +61,7 @@ def test_the_weight_stays_in_the_log(aggregator: Aggregator) -> None:
     play(aggregator, parties)
     parties[0].rotate()
     parties[0].rotate()
-    leaf = aggregator.leaves()[-1]
+    leaf = aggregator.last("rotated")
     assert isinstance(leaf, KeyReplaced)
     assert leaf.declared is not None
     leaf.declared.verify(parties[0].client.public_key())

@@ -136,7 +136,7 @@ def test_fifty_keys_race_for_one_ticket(aggregator: Aggregator) -> None:
     assert all(isinstance(result, EnrolmentReceipt | Conflict) for result in results)
     rows = aggregator.dump()
     assert [row[3] for row in rows["clients"]] == [winners[0].client.public_key()]
-    assert aggregator.kinds() == ["prior", "enrolled"]
+    assert aggregator.kinds() == ["federation", "prior", "ticket", "enrolled", "opening-key"]
 
 
 def test_leaving(aggregator: Aggregator) -> None:

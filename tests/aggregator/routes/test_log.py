@@ -2,8 +2,9 @@ import httpx
 import pytest
 
 from fgpr import merkle
+from fgpr.auditlog.bundle import check_key
 from fgpr.errors import UnknownResource
-from fgpr.rest import LogProof
+from fgpr.rest import CheckpointView, LogProof
 from support.aggregator import Aggregator
 from support.party import Party, refusal
 
@@ -36,13 +37,14 @@ def test_every_proof_holds_over_a_whole_run(aggregator: Aggregator, parties: lis
     assert (now.size, now.root) == (len(leaves), expected[-1])
     assert party.entries(0, 1000).leaves == tuple(leaves)
     with httpx.Client(base_url=party.ticket.origin) as client:
-        # Through the bare interface: one request for each pair.
-        for size in range(1, len(leaves) + 1):
+        # Through the bare interface: one request for each pair of some sizes.
+        sizes = sorted({1, 2, 3, 7, 8, 16, 17, len(leaves) - 1, len(leaves)})
+        for size in sizes:
             for index in range(size):
                 got = client.get("/v1/log/inclusion", params={"index": index, "size": size})
                 proof = LogProof.decode(got.content).hashes
                 merkle.verify_inclusion(merkle.leaf_hash(leaves[index]), index, size, proof, expected[size])
-        for new in range(len(leaves) + 1):
+        for new in [0, *sizes]:
             for old in range(new + 1):
                 got = client.get("/v1/log/consistency", params={"old": old, "new": new})
                 proof = LogProof.decode(got.content).hashes
@@ -80,3 +82,42 @@ def test_what_the_log_does_not_have(aggregator: Aggregator, parties: list[Party]
 def test_the_log_is_read_without_a_signature(parties: list[Party]) -> None:
     answer = httpx.get(f"{parties[0].ticket.origin}/v1/log/entries?start=0&end=1")
     assert answer.status_code == 200
+
+
+def asked(party: Party, path: str, **headers: str) -> httpx.Response:
+    return httpx.get(
+        f"{party.ticket.origin}/v1/log/{path}", headers={key.replace("_", "-"): headers[key] for key in headers}
+    )
+
+
+def test_what_never_changes_may_be_kept_for_ever(aggregator: Aggregator, parties: list[Party]) -> None:
+    size = len(aggregator.raw_leaves())
+    for path in (
+        f"entries?start=0&end={size}",
+        "entries?start=2&end=5",
+        "inclusion?index=1&size=5",
+        "consistency?old=2&new=7",
+    ):
+        answer = asked(parties[0], path)
+        assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable", path
+        again = asked(parties[0], path, If_None_Match=answer.headers["ETag"])
+        assert (again.status_code, again.content) == (304, b"")
+        assert again.headers["ETag"] == answer.headers["ETag"]
+
+
+def test_a_range_that_may_grow_is_asked_for_each_time(aggregator: Aggregator, parties: list[Party]) -> None:
+    size = len(aggregator.raw_leaves())
+    before = asked(parties[0], f"entries?start=1&end={size + 1}")
+    assert before.headers["Cache-Control"] == "no-cache"
+    assert f"start={size}&end={size + 1}" in before.headers["Link"]
+    aggregator.invite("another")
+    after = asked(parties[0], f"entries?start=1&end={size + 1}", If_None_Match=before.headers["ETag"])
+    assert (after.status_code, after.headers["Cache-Control"]) == (200, "public, max-age=31536000, immutable")
+    assert "Link" not in after.headers
+    assert asked(parties[0], "checkpoint").headers["Cache-Control"] == "no-store"
+
+
+def test_the_checkpoint_comes_with_the_key_that_names_the_log(parties: list[Party]) -> None:
+    view = CheckpointView.decode(asked(parties[0], "checkpoint").content)
+    assert view.service_key == parties[0].ticket.service_key
+    check_key(view.note, view.service_key)

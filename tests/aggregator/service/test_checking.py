@@ -8,13 +8,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from aggregator.service import checking, enrolment, staff
 from aggregator.service.invariants.invariant import INVARIANTS
-from fgpr.auditlog import entries
+from fgpr.auditlog import cosignature, entries
 from fgpr.auditlog.entries import KeyReplaced, PriorPublished, RoundPlanned
 from fgpr.federated.publication import PriorRecord
 from fgpr.message import Signed
 from fgpr.rotation import SignedKeyChange
 from fgpr.secagg.messages import Header, Opening
-from support.client import NAME
+from fgpr.secagg.witnessing import cosigned_checkpoint
+from support.client import NAME, SECONDS
 from support.forged_database import AGAIN, EMPTY, OPENING, PUBLISHED, VOID, Forged
 
 HEADER = "SELECT header FROM contributions WHERE round = :r AND client = :c"
@@ -84,6 +85,9 @@ def plant_an_opening_after_revocation(made: Forged) -> set[int]:
         client=party.name,
         sum=bytes(8 * length),
         next_key=party.client.new_key(),
+        cosignature=cosignature.cosign(
+            cosigned_checkpoint(round_.cohort.message, party.ticket.service_key), party.client.identity_key, SECONDS
+        ),
     )
     document = Signed[Opening].make(party.client.identity_key, answer).encode()
     made.execute(

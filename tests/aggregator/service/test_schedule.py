@@ -53,7 +53,7 @@ def test_a_void_round_serves_the_same_prior_again(aggregator: Aggregator) -> Non
     # Whoever contributed before does so again: the proof satisfies its own checks.
     published(parties)
     assert aggregator.round(2).stage is Stage.PUBLISHED
-    assert aggregator.kinds()[6:] == ["plan", "cohort", "aborted", "void", "plan", "cohort", "prior", "plan"]
+    assert aggregator.steps()[2:] == ["plan", "cohort", "aborted", "void", "plan", "cohort", "prior", "plan"]
 
 
 def test_an_opened_cohort_keeps_a_round_from_being_void(aggregator: Aggregator) -> None:
@@ -270,7 +270,7 @@ def test_two_replicas_do_each_transition_once(aggregator: Aggregator) -> None:
     both()
     aggregator.clock.forward(900)
     both()
-    assert aggregator.kinds()[5:] == ["roster", "plan", "cohort", "aborted", "prior", "plan"]
+    assert aggregator.steps()[1:] == ["roster", "plan", "cohort", "aborted", "prior", "plan"]
     assert aggregator.round(1).cohort == cohort
     for replica in replicas:
         replica.database.close()

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Table, select
@@ -13,6 +14,7 @@ from aggregator.service.inspection import verify_database
 from aggregator.storage import copying
 from aggregator.storage.announcements import Listener
 from aggregator.storage.engine import Database
+from fgpr.auditlog import entries
 from fgpr.errors import Unavailable
 from fgpr.secagg.stages import Stage
 from support.aggregator import Aggregator, served, wait_until
@@ -30,6 +32,20 @@ def aggregator(tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatc
         yield made
 
 
+LOG = ("log_leaves", "log_nodes", "log_head")
+
+
+def check_epoch(before: dict[str, list[tuple[Any, ...]]], after: dict[str, list[tuple[Any, ...]]]) -> None:
+    """The log is as it was, and one more leaf tells of the new epoch; both lose their tables of the log."""
+    old, new = (dict(rows["log_leaves"]) for rows in (before, after))
+    assert {index: leaf for index, leaf in new.items() if index in old} == old
+    ((index, leaf),) = [(index, leaf) for index, leaf in new.items() if index not in old]
+    assert (index, entries.decode(leaf).kind) == (len(old), "epoch")
+    for rows in (before, after):
+        for table in LOG:
+            rows.pop(table)
+
+
 def test_every_row_comes_back(aggregator: Aggregator, tmp_path: Path) -> None:
     parties = aggregator.enrol(5)
     Staff(aggregator, "olga", "operator").enrol()
@@ -45,6 +61,7 @@ def test_every_row_comes_back(aggregator: Aggregator, tmp_path: Path) -> None:
         party.open()
     assert restored(aggregator, file).exit_code == 0
     after = aggregator.dump()
+    check_epoch(before, after)
     assert before.pop("installation") != after.pop("installation")
     # Requests of before are refused by their epoch.
     assert before.pop("nonces")
@@ -63,13 +80,16 @@ def test_a_backup_of_either_database_goes_into_the_other(
     aggregator.advance()
     file = tmp_path / "backup"
     assert run(aggregator, "backup", str(file)).exit_code == 0
-    kept = {name: rows for name, rows in aggregator.dump().items() if name not in ("installation", "nonces")}
+    before = aggregator.dump()
+    kept = {name: rows for name, rows in before.items() if name not in ("installation", "nonces", *LOG)}
     with postgresql.database() as url:
         other = migrated_sqlite(tmp_path / "other.db") if not aggregator.context.database.is_sqlite else url
         settings = aggregator.settings.model_copy(update={"database": other})
         moved = replace(aggregator, settings=settings, context=main.create_context(settings, aggregator.clock))
         assert run(moved, "restore", str(file)).exit_code == 0
-        assert {name: rows for name, rows in moved.dump().items() if name in kept} == kept
+        after = moved.dump()
+        assert {name: rows for name, rows in after.items() if name in kept} == kept
+        check_epoch(before, after)
         verify_database(moved.context.database, moved.anchors())
         moved.context.database.close()
 

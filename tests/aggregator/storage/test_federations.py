@@ -4,7 +4,7 @@ from aggregator.keys import KeyDirectory
 from aggregator.service import federations as service
 from aggregator.storage import federations
 from fgpr import signatures
-from fgpr.auditlog.entries import PriorPublished
+from fgpr.auditlog.entries import FederationCreated, PriorPublished
 from fgpr.errors import Conflict, UnknownResource
 from support.aggregator import Aggregator, settings_of
 from support.client import NAME
@@ -19,7 +19,7 @@ def test_a_federation_is_read_as_it_was_created(aggregator: Aggregator) -> None:
         with pytest.raises(UnknownResource, match="'nowhere'"):
             federations.read(connection, "nowhere")
         prior, leaf = federations.read_prior(connection, NAME)
-        assert (prior.message.version, prior.message.reason, leaf) == (0, "initial", 0)
+        assert (prior.message.version, prior.message.reason, leaf) == (0, "initial", 1)
         for version in (1, -1):
             with pytest.raises(UnknownResource, match=f"no prior {version}"):
                 federations.read_prior(connection, NAME, version)
@@ -36,9 +36,12 @@ def test_a_name_is_taken_once(aggregator: Aggregator) -> None:
     service.create(aggregator.context, settings_of("another"), key)
     with aggregator.context.database.read() as connection:
         assert federations.names(connection) == ["another", NAME]
-    leaf = aggregator.leaves()[-1]
-    assert isinstance(leaf, PriorPublished)
-    assert leaf.settings is not None
+    created, first = aggregator.leaves()[-2:]
+    assert isinstance(created, FederationCreated)
+    assert created.settings == settings_of("another")
+    assert created.roster_key == signatures.public_bytes(key)
+    assert isinstance(first, PriorPublished)
+    assert first.prior.message.federation == "another"
 
 
 def test_rosters_follow_the_membership(aggregator: Aggregator) -> None:

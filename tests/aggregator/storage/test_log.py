@@ -33,8 +33,24 @@ def test_appending_gives_the_tree_of_the_leaves(aggregator: Aggregator) -> None:
 def test_a_node_that_is_not_complete(aggregator: Aggregator) -> None:
     with aggregator.context.database.read() as connection:
         node = log.node_reader(connection)
-        with pytest.raises(UnknownResource, match="no complete node 0 of level 1"):
-            node(1, 0)
+        with pytest.raises(UnknownResource, match="no complete node 1 of level 1"):
+            node(1, 1)
+
+
+def test_the_nodes_of_a_proof_are_read_at_once(aggregator: Aggregator, monkeypatch: pytest.MonkeyPatch) -> None:
+    aggregator.enrol(3)
+    leaves = [merkle.leaf_hash(leaf) for leaf in aggregator.raw_leaves()]
+    tree, size = merkle.Tree(leaves), len(leaves)
+    with aggregator.context.database.read() as connection:
+        asked: list[object] = []
+        execute = connection.execute
+        monkeypatch.setattr(connection, "execute", lambda *arguments: asked.append(arguments) or execute(*arguments))
+        proof = log.prove(connection, lambda node: merkle.inclusion_proof(2, size, node))
+        assert proof == merkle.inclusion_proof(2, size, tree.node)
+        assert len(asked) == 1
+        assert log.prove(connection, lambda node: merkle.frontier(0, node)) == merkle.Frontier.empty()
+        with pytest.raises(UnknownResource, match="no complete node 0 of level 30"):
+            log.prove(connection, lambda node: node(30, 0))
 
 
 def test_two_writers_of_one_head_never_fork_the_log(aggregator: Aggregator, monkeypatch: pytest.MonkeyPatch) -> None:

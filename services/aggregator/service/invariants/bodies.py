@@ -15,6 +15,7 @@ from fgpr.secagg.history import PastRound
 from fgpr.secagg.messages import Complaint, Opening
 from fgpr.secagg.roster import Roster
 from fgpr.secagg.void_proof import is_proven_void
+from fgpr.secagg.witnessing import check_cosignatures
 
 Seen = tuple[str, str, int]
 """Federation, client and round."""
@@ -31,7 +32,7 @@ def check_bodies(found: Evidence) -> Iterator[Violation]:
         for client, stored in round_.contributions.items():
             checks.append((f"{client}'s contribution", partial(_verify_contribution, round_, roster, client, stored)))
         for client, answer in round_.openings.items():
-            checks.append((f"{client}'s opening", partial(_verify_opening, round_, roster, client, answer)))
+            checks.append((f"{client}'s opening", partial(_verify_opening, found, round_, client, answer)))
         for client, complaint in round_.complaints.items():
             checks.append((f"{client}'s complaint", partial(_verify_complaint, round_, roster, client, complaint)))
         for what, check in checks:
@@ -60,12 +61,13 @@ def _verify_contribution(round_: Round, roster: Roster, client: str, stored: Con
     stored.header.verify(roster.identity_key(client))
 
 
-def _verify_opening(round_: Round, roster: Roster, client: str, signed: Signed[Opening]) -> None:
+def _verify_opening(found: Evidence, round_: Round, client: str, signed: Signed[Opening]) -> None:
     _require(signed.message.client == client, f"it is {signed.message.client}'s")
     target = round_.target(signed.message.cohort)
-    if target is None:
+    if target is None or round_.roster is None:
         raise VerificationError("it opens no cohort of this round")
-    opening.check_opening(round_.plan.message, roster, target, signed)
+    opening.check_opening(round_.plan.message, round_.roster, target, signed)
+    check_cosignatures(round_.roster, target, [(client, signed.message.cosignature)], found.service_key)
 
 
 def _verify_complaint(round_: Round, roster: Roster, client: str, signed: Signed[Complaint]) -> None:

@@ -146,4 +146,8 @@ def _enrolments(found: Evidence) -> dict[Party, int]:
 
 
 def _places(found: Evidence, kind: type[L], number: Callable[[L], int]) -> dict[tuple[str, int], int]:
-    return {(leaf.federation, number(leaf)): index for index, leaf in found.logged() if isinstance(leaf, kind)}
+    return {
+        (leaf.federation, number(leaf)): index
+        for index, leaf in found.logged()
+        if isinstance(leaf, kind) and leaf.federation is not None
+    }

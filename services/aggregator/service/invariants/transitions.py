@@ -20,7 +20,7 @@ def check_stages(found: Evidence) -> Iterator[Violation]:
     stages: dict[tuple[str, int], Stage] = {}
     for index, leaf in found.logged():
         number = _round_of(leaf)
-        if number is None:
+        if number is None or leaf.federation is None:
             continue
         key = leaf.federation, number
         if isinstance(leaf, RoundPlanned):

@@ -1,0 +1,371 @@
+"""`fgpr-audit`, from a bundle without a server and from an aggregator; what it says, and with which exit status."""
+
+import json
+import threading
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from client_agent import audit_cli
+from fgpr import canonical, merkle
+from fgpr.auditlog import checkpoint, entries
+from fgpr.auditlog.bundle import Bundle, open_position
+from fgpr.auditlog.checkpoint import Checkpoint
+from support.agent_home import AgentHome, InMemory
+from support.client import NAME
+from support.federation import Federation
+from support.forged_log import ForgedLog, played, position_of, state
+from support.malice import with_box
+
+ADDRESS = "http://aggregator.invalid"
+
+
+@cache
+def _made() -> Federation:
+    return played()
+
+
+@pytest.fixture
+def made() -> Federation:
+    return _made()
+
+
+@pytest.fixture
+def audit(tmp_path: Path) -> Callable[..., Result]:
+    def run(*arguments: str | Path) -> Result:
+        environment = {"FGPR_HOME": str(tmp_path / "nowhere"), "COLUMNS": "200"}
+        return CliRunner().invoke(audit_cli.app, [str(one) for one in arguments], env=environment)
+
+    return run
+
+
+def note_of(made: Federation, leaves: list[bytes]) -> str:
+    name, position = checkpoint.name_of(made.anchors.service_key), position_of(leaves)
+    return checkpoint.sign(Checkpoint(name, position.size, position.root), name, made.service_key)
+
+
+def bundle_of(made: Federation, leaves: list[bytes] | None = None, path: Path | None = None) -> Any:
+    raw = made.log.leaves if leaves is None else leaves
+    bundle = Bundle(made.anchors.service_key, (note_of(made, raw),), tuple(raw))
+    if path is not None:
+        path.write_bytes(b"".join(bundle.lines()))
+    return bundle
+
+
+@pytest.fixture
+def file(made: Federation, tmp_path: Path) -> Path:
+    path = tmp_path / "log.jsonl"
+    bundle_of(made, path=path)
+    return path
+
+
+@pytest.fixture
+def kept(made: Federation, tmp_path: Path) -> Path:
+    """A checkpoint that somebody kept after 20 leaves."""
+    path = tmp_path / "kept.txt"
+    path.write_text(note_of(made, made.log.leaves[:20]), encoding="utf-8")
+    return path
+
+
+class OverHttp(InMemory):
+    """The aggregator in memory, in the place of `Api`."""
+
+    def __enter__(self) -> "OverHttp":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def online(made: Federation, monkeypatch: pytest.MonkeyPatch) -> OverHttp:
+    connection = OverHttp(made, "client-00", threading.Event())
+    monkeypatch.setattr("support.agent_home.MOST_REQUESTS", 10_000)
+    monkeypatch.setattr("client_agent.audited_log.Api", lambda *_, **__: connection)
+    return connection
+
+
+def test_a_bundle_is_the_log_line_by_line(made: Federation, file: Path) -> None:
+    head, *lines = file.read_bytes().splitlines()
+    assert json.loads(head)["format"] == "fgpr-audit-1"
+    assert lines == made.log.leaves
+    assert json.loads(lines[12])["kind"] == entries.decode(made.log.leaves[12]).kind
+    with file.open("rb") as raw:
+        assert Bundle.read(raw) == bundle_of(made)
+
+
+def test_verify_says_what_holds(audit: Callable[..., Result], file: Path, kept: Path, made: Federation) -> None:
+    done = audit("verify", "--log", file, "--checkpoint", kept)
+    assert done.exit_code == 0
+    assert f"All of it holds: {len(made.log.leaves)} entries" in done.output
+    assert f"continues the checkpoint held in {kept}: 20 leaves" in done.output
+    told = json.loads(audit("verify", "--log", file, "--checkpoint", kept, "--json").output)
+    assert (told["holds"], told["entries"], told["federations"][NAME]["recomputed"]) == (True, len(made.log.leaves), 2)
+    assert [held["size"] for held in told["held"]] == [20]
+    assert "No checkpoint was held outside" in audit("verify", "--log", file).output
+
+
+def test_what_does_not_hold_has_status_1(
+    audit: Callable[..., Result], made: Federation, kept: Path, tmp_path: Path
+) -> None:
+    log, path = ForgedLog(made), tmp_path / "forged.jsonl"
+    log.change("prior", 1, spare=0)
+    bundle_of(made, [leaf.encode() for leaf in log.leaves], path)
+    done = audit("verify", "--log", path)
+    assert (done.exit_code, "DOES NOT HOLD: leaf 25: 0 openings are called spare" in done.output) == (1, True)
+    # Sound in itself, but another one than was kept.
+    other = [*made.log.leaves[:16], *made.log.leaves[17:]]
+    bundle_of(made, other[:16], path)
+    assert audit("verify", "--log", path).exit_code == 0
+    done = audit("verify", "--log", path, "--checkpoint", kept)
+    assert (done.exit_code, "the log has 16 leaves, the checkpoint counts 20" in done.output) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("verify", "--log", "nowhere.jsonl"),
+        ("verify", "--log", __file__),
+        ("verify",),
+        ("trail", "9", "--log", "FILE"),
+        ("trail", "1", "--log", "FILE", "--federation", "bridges"),
+        ("prove", "9", "--log", "FILE"),
+        ("verify", "--log", "FILE", "--checkpoint", __file__),
+        ("verify", "--log", "FILE", "--checkpoint", "nowhere.txt"),
+        ("verify", "--log", "FILE", "--service-key", "AAAA"),
+        ("compare", "nowhere.txt", "nowhere.txt", "--log", "FILE"),
+        ("fetch", "new.jsonl", "--log", "FILE"),
+    ],
+)
+def test_what_cannot_be_checked_has_status_3(
+    audit: Callable[..., Result], file: Path, arguments: tuple[str, ...]
+) -> None:
+    done = audit(*(str(file) if one == "FILE" else one for one in arguments))
+    assert done.exit_code == 3, done.output
+    assert "cannot be checked" in done.output
+
+
+def test_a_mistyped_command_has_status_2(audit: Callable[..., Result], file: Path) -> None:
+    assert audit("trail", "--log", file).exit_code == 2
+    assert audit("trail", "0", "--log", file).exit_code == 2
+    assert audit("verify", "--colour", "blue").exit_code == 2
+
+
+def test_another_key_than_the_known_one(audit: Callable[..., Result], file: Path, made: Federation) -> None:
+    own, other = (canonical.to_text(key) for key in (made.anchors.service_key, made.anchors.roster_key))
+    assert audit("verify", "--log", file, "--service-key", own).exit_code == 0
+    assert audit("verify", "--log", file, "--service-key", other).exit_code == 1
+
+
+def test_the_story_of_a_published_round(audit: Callable[..., Result], file: Path, kept: Path) -> None:
+    done = audit("trail", "4", "--log", file, "--checkpoint", kept)
+    assert done.exit_code == 0
+    for part in (
+        "Round 4 of engines",
+        "1. The round was announced  [entry 40]",
+        "It starts from prior 2, whose numbers are those of prior 1.",
+        "by 4 members of a committee of 5 together; fewer cannot.",
+        "2. 4 of 5 invited clients contributed  [entry 41]",
+        "Not counted: client-04, revoked by entry 39.",
+        "3. 4 members opened the sum, 4 were needed  [entry 46]",
+        "a single wrong opening would not have shown.",
+        "signed that it follows this log and no other one, at 2031-02-27 23:06:40 UTC by its own clock.",
+        "4. Prior 3 was published  [entry 46]",
+        "Averaged again from it, bit for bit: the numbers that were published.",
+        "signal sd = 1.2214",
+        "leads there",
+        f"continues the checkpoint held in {kept}",
+    ):
+        assert part in done.output, part
+
+
+def test_the_stories_of_other_ends(audit: Callable[..., Result], file: Path) -> None:
+    void, carried = audit("trail", "2", "--log", file).output, audit("trail", "3", "--log", file).output
+    assert "The round was given up" in void
+    assert "5 members proved that nothing was opened" in void
+    assert "It takes the place of round 2, of which members proved that nothing was opened." in carried
+    assert "Nobody proved the round unopened, so that its old numbers count as a new version." in carried
+
+
+def test_the_story_as_json_has_proofs_that_verify(audit: Callable[..., Result], file: Path) -> None:
+    told = json.loads(audit("trail", "1", "--log", file, "--json").output)
+    size, root = told["checkpoint"]["size"], canonical.from_text(told["checkpoint"]["root"])
+    assert [chapter["entry"] for chapter in told["chapters"]] == [18, 19, 25, 25]
+    for chapter in told["chapters"]:
+        proof = chapter["proof"]
+        leaf = merkle.leaf_hash(canonical.from_text(proof["leaf"]))
+        hashes = [canonical.from_text(value) for value in proof["hashes"]]
+        merkle.verify_inclusion(leaf, proof["index"], size, hashes, root)
+
+
+def test_a_round_that_runs_and_one_with_complaints(
+    audit: Callable[..., Result], tmp_path: Path, made: Federation
+) -> None:
+    path = tmp_path / "running.jsonl"
+    bundle_of(made, made.log.leaves[:19], path)
+    assert "The round still runs: it waits for updates" in audit("trail", "1", "--log", path).output
+    bundle_of(made, made.log.leaves[:20], path)
+    assert "waits for the committee to open their sum" in audit("trail", "1", "--log", path).output
+    liars = Federation(5, whole_log=True)
+    liars.plan()
+    for name in liars.names:
+        liars.contribute(name, np.zeros(3))
+    for seat in (1, 2):
+        sent, liar = liars.now.contributions["client-02"], liars.clients["client-02"]
+        liars.receive(with_box(sent, seat, bytes(len(sent.boxes[seat - 1])), liar.identity_key))
+    liars.close()
+    for name in liars.names[:2]:
+        liars.complain(name)
+    bundle_of(liars, path=path)
+    told = audit("trail", "1", "--log", path).output
+    assert "3. client-00 complained" in told
+    assert "What was sealed for it by client-02 does not open." in told
+    assert "5. client-02 was convicted" in told
+
+
+def test_a_proof_can_be_handed_on(audit: Callable[..., Result], file: Path, made: Federation) -> None:
+    done = audit("prove", "1", "--log", file)
+    assert "Prior 1 of engines (averaged), made of 5 updates and computed again bit for bit" in done.output
+    assert "4 members of round 4 of engines cosigned a log that holds it" in done.output
+    assert "no member has cosigned a log that holds it yet" in audit("prove", "3", "--log", file).output
+    proof = json.loads(audit("prove", "1", "--log", file, "--json").output)
+    key = canonical.from_text(proof["service_key"])
+    seen = open_position(proof["checkpoint"], key)
+    hashes = [canonical.from_text(value) for value in proof["hashes"]]
+    raw = canonical.from_text(proof["leaf"])
+    merkle.verify_inclusion(merkle.leaf_hash(raw), proof["index"], seen.size, hashes, seen.root)
+    leaf = entries.decode(raw)
+    assert isinstance(leaf, entries.PriorPublished)
+    assert list(leaf.prior.message.theta) == proof["theta"] == list(made.priors[1].theta)
+    assert proof["cosigned_by"] == [f"engines/client-0{number}" for number in range(4)]
+
+
+def test_two_checkpoints(
+    audit: Callable[..., Result], made: Federation, file: Path, kept: Path, tmp_path: Path
+) -> None:
+    raw, other = made.log.leaves, tmp_path / "other.txt"
+    other.write_text(note_of(made, raw[:30]), encoding="utf-8")
+    done = audit("compare", other, kept, "--log", file)
+    assert (done.exit_code, "with 10 more entries" in done.output) == (0, True)
+    assert "the same checkpoint" in audit("compare", kept, kept, "--log", file).output
+    # A fork of the same size tells by itself, of another size by the log.
+    fork = [*raw[:10], state("resumed").encode(), *raw[11:]]
+    other.write_text(note_of(made, fork[:20]), encoding="utf-8")
+    done = audit("compare", other, kept, "--log", file)
+    assert (done.exit_code, "two histories: the aggregator signed 20 leaves" in done.output) == (1, True)
+    other.write_text(note_of(made, fork[:30]), encoding="utf-8")
+    assert audit("compare", other, kept, "--log", file).exit_code == 1
+    # A bundle that is too short tells nothing.
+    other.write_text(note_of(made, [*raw, raw[0]]), encoding="utf-8")
+    assert audit("compare", other, kept, "--log", file).exit_code == 3
+
+
+def test_a_checkpoint_of_another_aggregator(audit: Callable[..., Result], file: Path, tmp_path: Path) -> None:
+    stranger, path = Federation(4), tmp_path / "stranger.txt"
+    path.write_text(note_of(Federation(4, seed=2), stranger.log.leaves), encoding="utf-8")
+    for command in (("verify", "--checkpoint", path), ("compare", path, path)):
+        done = audit(*command, "--log", file)
+        assert (done.exit_code, "that is another log" in done.output) == (1, True)
+
+
+def test_fetch_goes_on_where_it_was(
+    audit: Callable[..., Result], online: OverHttp, made: Federation, tmp_path: Path, kept: Path
+) -> None:
+    path = tmp_path / "fetched.jsonl"
+    online.leaves_hidden = 10
+    done = audit("fetch", path, "--log", ADDRESS)
+    assert (done.exit_code, f"{len(made.log.leaves) - 10} new entries" in done.output) == (0, True)
+    online.leaves_hidden = 0
+    done = audit("fetch", path, "--log", ADDRESS, "--checkpoint", kept)
+    assert "10 new entries" in done.output
+    assert "0 new entries" in audit("fetch", path, "--log", ADDRESS).output
+    with path.open("rb") as raw:
+        bundle = Bundle.read(raw)
+    assert bundle.leaves == tuple(made.log.leaves)
+    assert [position.size for position in bundle.positions()] == [len(made.log.leaves) - 10, len(made.log.leaves)]
+    assert audit("verify", "--log", path).exit_code == 0
+
+
+def test_fetch_refuses_a_rollback_and_a_fork_and_keeps_what_it_has(
+    audit: Callable[..., Result], online: OverHttp, made: Federation, tmp_path: Path
+) -> None:
+    path = tmp_path / "fetched.jsonl"
+    audit("fetch", path, "--log", ADDRESS)
+    before, size = path.read_bytes(), len(made.log.leaves)
+    online.leaves_hidden = 1
+    done = audit("fetch", path, "--log", ADDRESS)
+    assert done.exit_code == 1
+    assert f"the log went back: it was held with {size} leaves" in done.output
+    online.leaves_hidden = 0
+    other = Federation(5, whole_log=True)
+    other.service_key, other.anchors = made.service_key, made.anchors
+    other.log.leaves[:] = [*made.log.leaves[:-1], state("resumed").encode(), state("paused").encode()]
+    online.federation = other
+    done = audit("fetch", path, "--log", ADDRESS)
+    assert (done.exit_code, "the log is another one: it was held with" in done.output) == (1, True)
+    assert path.read_bytes() == before
+
+
+def test_online_as_from_a_bundle(audit: Callable[..., Result], online: OverHttp, kept: Path, file: Path) -> None:
+    for arguments in (("verify",), ("trail", "4"), ("prove", "3")):
+        there = audit(*arguments, "--log", ADDRESS, "--checkpoint", kept, "--json")
+        here = audit(*arguments, "--log", file, "--checkpoint", kept, "--json")
+        assert there.exit_code == here.exit_code == 0
+        assert json.loads(there.output) == json.loads(here.output)
+    assert audit("compare", kept, kept, "--log", ADDRESS).exit_code == 0
+    online.change["log/entries"] = lambda page: page.model_copy(update={"start": page.start + 1})
+    assert audit("verify", "--log", ADDRESS).exit_code == 3
+
+
+def test_compare_asks_the_aggregator_for_the_proof(
+    audit: Callable[..., Result], online: OverHttp, made: Federation, kept: Path, tmp_path: Path
+) -> None:
+    newest = tmp_path / "newest.txt"
+    newest.write_text(note_of(made, made.log.leaves), encoding="utf-8")
+    assert audit("compare", kept, newest, "--log", ADDRESS).exit_code == 0
+    online.change["consistency"] = lambda proof: proof.model_copy(update={"hashes": proof.hashes[::-1]})
+    assert audit("compare", kept, newest, "--log", ADDRESS).exit_code == 1
+
+
+def test_an_aggregator_that_shows_another_key_than_it_signs_with(
+    audit: Callable[..., Result], online: OverHttp, made: Federation
+) -> None:
+    online.change["checkpoint"] = lambda view: view.model_copy(update={"service_key": made.anchors.roster_key})
+    done = audit("verify", "--log", ADDRESS)
+    assert (done.exit_code, "that is another log" in done.output) == (1, True)
+
+
+def test_an_export_carries_the_checkpoints_that_were_held(
+    audit: Callable[..., Result], file: Path, kept: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.jsonl"
+    done = audit("export", out, "--log", file, "--checkpoint", kept)
+    assert (done.exit_code, "2 checkpoints" in done.output) == (0, True)
+    with out.open("rb") as raw:
+        assert Bundle.read(raw).positions()[0].size == 20
+    assert audit("verify", "--log", out).exit_code == 0
+
+
+def test_the_home_of_an_agent_counts(made: Federation, online: OverHttp, tmp_path: Path) -> None:
+    home = AgentHome(made, "client-00", tmp_path / "home", role="reader").home
+    (home / "checkpoint.json").write_bytes(position_of(made.log.leaves[:9]).encode())
+    environment = {"FGPR_HOME": str(home), "COLUMNS": "200"}
+    done = CliRunner().invoke(audit_cli.app, ["verify", "--log", ADDRESS], env=environment)
+    assert (done.exit_code, f"held in {home / 'checkpoint.json'}: 9 leaves" in done.output) == (0, True)
+    (home / "checkpoint.json").write_bytes(position_of(made.log.leaves[1:9]).encode())
+    assert CliRunner().invoke(audit_cli.app, ["verify", "--log", ADDRESS], env=environment).exit_code == 1
+    (home / "checkpoint.json").write_bytes(b"{")
+    assert CliRunner().invoke(audit_cli.app, ["verify", "--log", ADDRESS], env=environment).exit_code == 3
+    assert online.requests > 0
+
+
+@pytest.mark.parametrize("command", ["", "fetch", "verify", "trail", "prove", "compare", "export"])
+def test_every_command_explains_itself(audit: Callable[..., Result], command: str) -> None:
+    done = audit(*([command] if command else []), "--help")
+    assert done.exit_code == 0
+    assert len(done.output.splitlines()) > 8

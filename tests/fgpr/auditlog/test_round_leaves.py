@@ -1,0 +1,382 @@
+"""What leaves about rounds may not say: each test breaks one check, and the keeper signs it."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fgpr.auditlog import entries
+from fgpr.message import Signed
+from fgpr.secagg.messages import Cohort, Complaint, LogPosition, Seat
+from fgpr.secagg.planning import AggregationRules
+from support.client import NAME
+from support.federation import Federation
+from support.forged_log import READERS_KEY, ForgedLog, played, state
+from support.malice import with_box
+
+LIAR = "client-02"
+Forge = Callable[[ForgedLog], int]
+
+
+@cache
+def _made() -> Federation:
+    return played()
+
+
+@cache
+def _complained() -> Federation:
+    """Two of five members complain of a liar, one more than may be corrupt: it is convicted."""
+    made = Federation(5, whole_log=True)
+    made.plan()
+    for name in made.names:
+        made.contribute(name, np.zeros(3), 3)
+    for seat in (1, 2):
+        sent = made.now.contributions[LIAR]
+        made.receive(with_box(sent, seat, bytes(len(sent.boxes[seat - 1])), made.clients[LIAR].identity_key))
+    made.close()
+    for name in made.names[:2]:
+        made.complain(name)
+    return made
+
+
+@pytest.fixture
+def log() -> ForgedLog:
+    return ForgedLog(_made())
+
+
+def plan_of(log: ForgedLog, nth: int = 0) -> Any:
+    return log.leaf("plan", nth).plan.message
+
+
+def cohort_of(log: ForgedLog, kind: str = "cohort") -> Any:
+    return log.leaf(kind).cohort.message
+
+
+def in_a_federation(name: str) -> Forge:
+    return lambda log: log.insert(log.find("plan"), state(name)) + 1
+
+
+def elsewhere(position: LogPosition) -> LogPosition:
+    return position.model_copy(update={"root": bytes(32)})
+
+
+def without(log: ForgedLog, kind: str, nth: int, then: str, which: int) -> int:
+    """Remove a leaf; the place of another one that cannot follow any more."""
+    log.remove(kind, nth)
+    return log.find(then, which)
+
+
+@pytest.mark.parametrize(
+    ("forge", "reason"),
+    [
+        (lambda log: log.change_document("plan", federation="bridges"), "the plan is one of bridges"),
+        (lambda log: log.change_document("plan", key=READERS_KEY), "the signature under 'fgpr-v1/plan'"),
+        (in_a_federation("paused"), "round 1 opens in a federation that is paused"),
+        (in_a_federation("closed"), "round 1 opens in a federation that is closed"),
+        (lambda log: log.change_document("plan", round=2), "round 2 follows round 0"),
+        (lambda log: log.append(log.leaf("plan")), "round 1 follows round 4"),
+        (lambda log: without(log, "prior", 1, "plan", 1), "round 2 opens while round 1 runs"),
+        (lambda log: log.change_document("plan", prior_version=1), "round 1 does not start from the newest prior"),
+        (lambda log: log.change_document("plan", 3, theta_version=0), "round 4 does not start from the newest prior"),
+        (lambda log: log.change_document("plan", prior_digest=bytes(32)), "round 1 does not start from the newest"),
+        (lambda log: log.change_document("plan", roster_version=2), "round 1 names a roster that is not here"),
+        (lambda log: log.change_document("plan", roster_digest=bytes(32)), "round 1 names a roster that is not here"),
+        (
+            lambda log: log.change_document("plan", checkpoint=elsewhere(plan_of(log).checkpoint)),
+            "its checkpoint of 18 leaves is not one of this log",
+        ),
+        (
+            lambda log: log.change_document("plan", checkpoint=LogPosition(size=19, root=bytes(32))),
+            "its checkpoint of 19 leaves is not between 0 and 18",
+        ),
+    ],
+)
+def test_what_a_plan_may_not_say(log: ForgedLog, forge: Forge, reason: str) -> None:
+    log.refuses(forge(log), reason)
+
+
+def seats(log: ForgedLog, nth: int = 0, **fields: Any) -> dict[str, Any]:
+    """The seats of a plan, the first one's key with other fields, signed by its client."""
+    found = list(plan_of(log, nth).seats)
+    signed = type(found[0].key).make(
+        log.made.clients[found[0].client].identity_key, found[0].key.message.model_copy(update=fields)
+    )
+    return {"seats": (Seat(client=found[0].client, key=signed), *found[1:])}
+
+
+def resealed(log: ForgedLog) -> int:
+    """The registered key in the first seat, signed by somebody else."""
+    found = list(plan_of(log).seats)
+    signed = type(found[0].key).make(READERS_KEY, found[0].key.message)
+    return log.change_document("plan", seats=(Seat(client=found[0].client, key=signed), *found[1:]))
+
+
+@pytest.mark.parametrize(
+    ("forge", "reason"),
+    [
+        (
+            lambda log: log.change_document("plan", **seats(log, key=bytes([9]) * 32)),
+            "the opening key in client-00's seat was never registered",
+        ),
+        (
+            lambda log: log.change_document("plan", **seats(log, serial=2)),
+            "the opening key in client-00's seat was never registered",
+        ),
+        (resealed, "the signature under 'fgpr-v1/opening-key'"),
+    ],
+)
+def test_keys_in_seats_are_registered_and_their_clients_own(log: ForgedLog, forge: Forge, reason: str) -> None:
+    log.refuses(forge(log), reason)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"threshold": 3},
+        {"min_cohort": 4},
+        {"gamma": 0.3},
+        {"spare": 2},
+        {"committee_cap": 7},
+        {"invited": ("client-00", "client-01", "client-02", "client-03")},
+        {"training": {}},
+        {"codec": {}},
+        {"weighting": "uniform"},
+        {"largest_step": 2.0},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_a_plan_is_what_settings_and_roster_make_of_it(log: ForgedLog, fields: dict[str, Any]) -> None:
+    place = log.change_document("plan", **fields)
+    log.refuses(place, f"round 1 is not planned by the settings and the roster: {next(iter(fields))}")
+
+
+def test_seats_are_the_drawn_ones(log: ForgedLog) -> None:
+    found = plan_of(log).seats
+    for other in (found[::-1], found[:-1]):
+        place = log.change_document("plan", seats=other)
+        log.refuses(place, "round 1 is not planned by the settings and the roster: seats")
+
+
+def proof_of(log: ForgedLog) -> Any:
+    (proof,) = plan_of(log, 2).void
+    return proof
+
+
+@pytest.mark.parametrize(
+    ("forge", "reason"),
+    [
+        (lambda log: log.change_document("plan", 2, void=()), "round 3 proves other rounds void than those that are"),
+        (lambda log: log.change_document("plan", void=(proof_of(log),)), "round 1 proves other rounds void"),
+        (lambda log: log.change_document("plan", 3, void=(proof_of(log),)), "round 4 proves other rounds void"),
+        (
+            lambda log: log.change_document(
+                "plan", 2, void=(proof_of(log).model_copy(update={"openings": proof_of(log).openings[:4]}),)
+            ),
+            "round 3 has a void proof that is not the logged one",
+        ),
+        (
+            lambda log: log.change_document(
+                "plan", 2, void=(proof_of(log).model_copy(update={"cohort": log.leaf("aborted", 1).cohort}),)
+            ),
+            "round 3 proves other rounds void",
+        ),
+        (
+            lambda log: log.change_document(
+                "plan",
+                2,
+                void=(
+                    proof_of(log).model_copy(
+                        update={"cohort": Signed[Cohort].make(READERS_KEY, cohort_of(log, "aborted"))}
+                    ),
+                ),
+            ),
+            "round 3 has a void proof that is not the logged one",
+        ),
+    ],
+)
+def test_void_proofs_are_the_logged_ones(log: ForgedLog, forge: Forge, reason: str) -> None:
+    log.refuses(forge(log), reason)
+
+
+def members(log: ForgedLog, *order: int) -> dict[str, Any]:
+    found = cohort_of(log).members
+    return {"members": tuple(found[place] for place in order)}
+
+
+def revoked_meanwhile(log: ForgedLog) -> int:
+    """The second cohort counts nobody who was revoked; it counts client-04 here, who was."""
+    last = log.leaf("cohort", 1).cohort.message
+    stranger = cohort_of(log).members[4]
+    return log.change_document("cohort", 1, members=(*last.members, stranger))
+
+
+@pytest.mark.parametrize(
+    ("forge", "reason"),
+    [
+        (lambda log: without(log, "plan", 0, "cohort", 0), "round 1 of engines was never planned"),
+        (lambda log: log.change_document("cohort", key=READERS_KEY), "the signature under 'fgpr-v1/cohort'"),
+        (lambda log: log.change_document("cohort", federation="bridges"), "the cohort is not of the plan of round 1"),
+        (lambda log: log.change_document("cohort", plan=bytes(32)), "the cohort is not of the plan of round 1"),
+        (
+            lambda log: log.change_document("cohort", checkpoint=elsewhere(cohort_of(log).checkpoint)),
+            "its checkpoint of 19 leaves is not one of this log",
+        ),
+        (
+            lambda log: log.change_document("cohort", checkpoint=LogPosition(size=17, root=bytes(32))),
+            "its checkpoint of 17 leaves is not between 18 and 19",
+        ),
+        (lambda log: log.change_document("cohort", **members(log, 0, 0, 1, 2)), "the cohort counts a client twice"),
+        (
+            lambda log: log.change_document("cohort", **members(log, 1, 0, 2)),
+            "the cohort counts a client twice, or out",
+        ),
+        (
+            lambda log: log.change_document(
+                "cohort",
+                members=(*cohort_of(log).members, cohort_of(log).members[0].model_copy(update={"client": "stranger"})),
+            ),
+            "the cohort counts stranger, not invited",
+        ),
+        (revoked_meanwhile, "the cohort counts client-04, revoked before it was closed"),
+        (
+            lambda log: log.change_document("cohort", **members(log, 0, 1)),
+            "the cohort counts 2 clients together, and 3",
+        ),
+        (lambda log: log.change_document("cohort", members=()), "the cohort counts 0 clients together, and 3"),
+        (lambda log: log.append(log.leaf("cohort")), "a round in stage published does not know closed"),
+    ],
+)
+def test_what_a_cohort_may_not_say(log: ForgedLog, forge: Forge, reason: str) -> None:
+    log.refuses(forge(log), reason)
+
+
+def test_enough_groups_are_counted() -> None:
+    made = Federation(25, AggregationRules(gamma=0.08, groups=5, combine="median"), whole_log=True)
+    for client in made.clients.values():
+        client.floors = type(client.floors)(gamma=0.08)
+    made.plan()
+    for name in made.names:
+        made.contribute(name, np.zeros(3))
+    made.close()
+    log = ForgedLog(made)
+    log.verify()
+    first, second, third = plan_of(log).parts(made.names)[:3]
+    few = tuple(member for member in cohort_of(log).members if member.client not in (*first, *second, *third))
+    log.refuses(log.change_document("cohort", members=few), "the cohort counts 2 of 5 groups")
+    part = tuple(member for member in cohort_of(ForgedLog(made)).members if member.client not in first[1:])
+    log.refuses(log.change_document("cohort", members=part), "the cohort counts 1 clients together, and ")
+
+
+@pytest.mark.parametrize(
+    ("forge", "reason"),
+    [
+        (lambda log: without(log, "plan", 1, "aborted", 0), "round 2 of engines was never planned"),
+        (lambda log: log.change_document("aborted", key=READERS_KEY), "the signature under 'fgpr-v1/cohort'"),
+        (lambda log: log.change("aborted", round=1), "the cohort is not of the plan of round 1"),
+        (lambda log: log.change_document("aborted", plan=bytes(32)), "the cohort is not of the plan of round 2"),
+        (
+            lambda log: log.change_document("aborted", checkpoint=elsewhere(cohort_of(log, "aborted").checkpoint)),
+            "its checkpoint of 27 leaves is not one of this log",
+        ),
+        (
+            lambda log: log.change_document("aborted", checkpoint=LogPosition(size=25, root=bytes(32))),
+            "its checkpoint of 25 leaves is not between 26 and 27",
+        ),
+        (lambda log: log.change_document("aborted", **members(log, 0)), "an aborted round has a cohort of clients"),
+        (lambda log: log.append(log.leaf("aborted")), "a round in stage void does not know too_few_openings"),
+    ],
+)
+def test_what_an_abort_may_not_say(log: ForgedLog, forge: Forge, reason: str) -> None:
+    log.refuses(forge(log), reason)
+
+
+def answers(log: ForgedLog, *order: int) -> dict[str, Any]:
+    found = log.leaf("void").openings
+    return {"openings": tuple(found[place] for place in order)}
+
+
+@pytest.mark.parametrize(
+    ("forge", "reason"),
+    [
+        (lambda log: log.change("void", round=9), "round 9 of engines was never planned"),
+        (lambda log: log.change("void", **answers(log, 0, 1, 2, 3, 3)), "a member opened twice"),
+        (
+            lambda log: log.change(
+                "void",
+                openings=(
+                    *log.leaf("void").openings,
+                    log.leaf("void").openings[0].model_copy(update={"client": "stranger"}),
+                ),
+            ),
+            "stranger opened without a seat",
+        ),
+        (lambda log: log.change("void", **answers(log, 0, 1, 2)), "3 openings, and 4 are needed"),
+        (
+            lambda log: log.change(
+                "void",
+                openings=tuple(one.model_copy(update={"cosignature": bytes(72)}) for one in log.leaf("void").openings),
+            ),
+            "client-00, .*client-04 cosigned a checkpoint with the empty cohort",
+        ),
+        (lambda log: log.append(log.leaf("void")), "a round in stage void does not know void_proven"),
+        (lambda log: log.change("void", round=1), "a round in stage published does not know void_proven"),
+    ],
+)
+def test_what_a_void_round_needs(log: ForgedLog, forge: Forge, reason: str) -> None:
+    log.refuses(forge(log), reason)
+
+
+@pytest.fixture
+def complained() -> ForgedLog:
+    return ForgedLog(_complained())
+
+
+def complaint(log: ForgedLog, client: str | None = None, **fields: Any) -> entries.ComplaintFiled:
+    document = log.leaf("complaint").complaint.message.model_copy(update=fields)
+    key = log.made.clients[client or document.client].identity_key
+    return entries.ComplaintFiled(federation=NAME, complaint=Signed[Complaint].make(key, document))
+
+
+def test_complaints_convict(complained: ForgedLog) -> None:
+    trail = complained.verify()
+    assert set(trail.revoked) == {(NAME, LIAR)}
+    assert len(trail.complaints) == 2
+    assert [kind for _, kind in trail.steps[NAME, 1]] == ["plan", "cohort", "complaint", "complaint", "convicted"]
+    assert [complained.leaves[place].kind for place, _ in trail.steps[NAME, 1]] == [
+        kind for _, kind in trail.steps[NAME, 1]
+    ]
+
+
+def test_what_a_complaint_may_not_say(complained: ForgedLog) -> None:
+    log, place = complained, complained.find("complaint")
+    honest = log.leaves[place]
+    for leaf, reason in (
+        (complaint(log, round=2), "round 2 of engines was never planned"),
+        (complaint(log, seat=2), "client-00 has seat 1, not 2"),
+        (complaint(log, client="client-01"), "the signature under 'fgpr-v1/complaint'"),
+    ):
+        log.leaves[place] = leaf
+        log.refuses(place, reason)
+    log.leaves[place] = honest
+    log.refuses(log.append(honest), "the complaint of client-00 in round 1 stands in the log twice")
+    log.leaves.pop()
+    log.remove("cohort")
+    log.refuses(log.find("complaint"), "a complaint of round 1, which has no cohort")
+
+
+def test_what_a_conviction_needs(complained: ForgedLog) -> None:
+    log, place = complained, complained.find("convicted")
+    honest = log.leaves[place]
+    for fields, reason in (
+        ({"client": "client-03"}, "the complaints of round 1 do not convict client-03"),
+        ({"round": 2}, "round 2 of engines was never planned"),
+    ):
+        log.leaves[place] = honest.model_copy(update=fields)
+        log.refuses(place, reason)
+    log.leaves[place] = honest
+    log.refuses(log.append(honest), "the revocation of client-02 stands in the log twice")
+    log.leaves.pop()
+    log.remove("complaint", 1)
+    log.refuses(log.find("convicted"), "the complaints of round 1 do not convict client-02")
