@@ -2,6 +2,7 @@ import base64
 import contextlib
 import dataclasses
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -363,6 +364,15 @@ def test_a_digest_of_another_algorithm_does_not_stand_in() -> None:
 )
 def test_a_parameter_missing_or_wrong_is_refused(changed: dict[str, Any], reason: str) -> None:
     assert reason in refusal(hand_signed(COVERED_WITH_BODY, **changed))
+
+
+@pytest.mark.parametrize("dropped", ["created", "keyid", "nonce", "alg"])
+def test_no_parameter_may_be_missing(dropped: str) -> None:
+    sent = put()
+    text = re.sub(rf';{dropped}=("[^"]*"|[0-9]+)', "", sent.headers["signature-input"])
+    assert text != sent.headers["signature-input"]
+    told = refusal(sent.with_header("signature-input", text))
+    assert told == f"parameters missing from the signature: {dropped}"
 
 
 def test_an_unknown_key_looks_like_a_bad_signature() -> None:
