@@ -432,6 +432,8 @@ def test_a_clock_that_is_off_is_told_the_servers_time(ahead: timedelta, says: st
 def test_the_machines_own_clock_plays_no_part() -> None:
     for then in (datetime(1980, 1, 1, tzinfo=UTC), datetime(2300, 1, 1, tzinfo=UTC)):
         assert verify(put(then), now=then).key_id == KEY_ID
+        # In a form that only the library reads.
+        assert verify(hand_signed((*COVERED_WITH_BODY, "@scheme"), created=then), now=then).key_id == KEY_ID
 
 
 @pytest.mark.parametrize("created", ["999999999999999", "-999999999999999", "1.5", '"1"', "?1", "@1", "abc", ""])

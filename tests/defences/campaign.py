@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -37,9 +38,10 @@ def run(
     Raises:
         RuntimeError: the tests fail with all defences in place, or pytest broke off.
     """
+    made = [Tree(folder / str(number)) for number in range(processes)]
     trees: SimpleQueue[Tree] = SimpleQueue()
-    for number in range(processes):
-        trees.put(Tree(folder / str(number)))
+    for tree in made:
+        trees.put(tree)
 
     def judge(defence: Defence, source: str, tests: Sequence[str], postgresql: bool) -> Ran:
         tree = trees.get()
@@ -54,14 +56,23 @@ def run(
         on_verdict(found)
         return found
 
-    with ThreadPoolExecutor(processes) as pool:
-        for postgresql in (False, True):
-            tests = tuple(
-                dict.fromkeys(test for one in chosen if one.postgresql is postgresql for test in one.ids)
-            )
-            if tests:
-                whole = (ROOT / chosen[0].file).read_text(encoding="utf-8")
-                ran = judge(chosen[0], whole, tests, postgresql)
-                if ran.red:
-                    raise RuntimeError(f"{ran.test} is red with all defences in place: {ran.why}")
+    with ExitStack() as stack, ThreadPoolExecutor(processes) as pool:
+        for tree in made:
+            stack.enter_context(tree)
+        # One after the other, so that each copy compiles what it has for all that follows.
+        for _ in made:
+            for postgresql in (False, True):
+                _check_green(chosen, postgresql, judge)
         return list(pool.map(verdict, chosen))
+
+
+def _check_green(
+    chosen: Sequence[Defence], postgresql: bool, judge: Callable[[Defence, str, Sequence[str], bool], Ran]
+) -> None:
+    tests = tuple(dict.fromkeys(test for one in chosen if one.postgresql is postgresql for test in one.ids))
+    if not tests:
+        return
+    whole = (ROOT / chosen[0].file).read_text(encoding="utf-8")
+    ran = judge(chosen[0], whole, tests, postgresql)
+    if ran.red:
+        raise RuntimeError(f"{ran.test} is red with all defences in place: {ran.why}")

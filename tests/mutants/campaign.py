@@ -5,6 +5,7 @@ import json
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -139,9 +140,10 @@ def run(
     Raises:
         RuntimeError: the suite is red without a mutant, or pytest broke off.
     """
+    made = [Tree(folder / str(number)) for number in range(processes)]
     trees: SimpleQueue[Tree] = SimpleQueue()
-    for number in range(processes):
-        trees.put(Tree(folder / str(number)))
+    for tree in made:
+        trees.put(tree)
 
     def judge(module: str, source: str) -> bool:
         tree = trees.get()
@@ -163,7 +165,9 @@ def run(
         on_verdict(found)
         return found
 
-    with ThreadPoolExecutor(processes) as pool:
+    with ExitStack() as stack, ThreadPoolExecutor(processes) as pool:
+        for tree in made:
+            stack.enter_context(tree)
         if any(memory.recall(mutant) is None for mutant in chosen):
             list(pool.map(green, dict.fromkeys(mutant.module for mutant in chosen)))
         return list(pool.map(verdict, chosen))

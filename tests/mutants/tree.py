@@ -1,5 +1,6 @@
 """A copy of what the tests need, in which one file at a time is another one."""
 
+import json
 import os
 import re
 import shutil
@@ -8,13 +9,15 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 ROOT = Path(__file__).resolve().parents[2]
 
 LONGEST = 300.0
 """Seconds after which a run that has not ended counts as red: the mutant hangs."""
 
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (?:tests/)?(?P<test>\S+?)(?:\[[^]]*\])*(?: - (?P<why>.*))?$", re.MULTILINE)
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (?:tests/)?(?P<test>[^\s\[]+)(?P<rest>.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Ran:
 
 
 class Tree:
-    """A copy of the tree, for one mutant at a time.
+    """A copy of the tree, for one mutant at a time, and the interpreter that runs its tests.
 
     Args:
         folder: that holds it; made.
@@ -45,6 +48,24 @@ class Tree:
         for part in ("libs", "services", "migrations", "docs", "tests"):
             shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__", ".*"))
         shutil.copy(ROOT / "pyproject.toml", folder)
+        self._warm = subprocess.Popen(
+            [sys.executable, "-m", "mutants.warm"],
+            cwd=ROOT / "tests",
+            env=os.environ | {"PYTHONPATH": str(ROOT / "tests"), "OPENBLAS_NUM_THREADS": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def close(self) -> None:
+        """Let the interpreter go."""
+        self._warm.communicate()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
 
     def run(self, path: Path, source: str, tests: Iterable[str], *, postgresql: bool = False) -> Ran:
         """What these tests say while the file has this source.
@@ -60,31 +81,36 @@ class Tree:
         """
         place = self._folder / path
         original = place.read_text(encoding="utf-8")
+        # What was compiled of it before may have its size and its second.
+        for compiled in (place.parent / "__pycache__").glob(f"{place.stem}.*"):
+            compiled.unlink()
         place.write_text(source, encoding="utf-8")
         try:
-            return self._run(tests, postgresql=postgresql)
+            return self._run(tests, postgresql=postgresql, keep=source == original)
         finally:
             place.write_text(original, encoding="utf-8")
 
-    def _run(self, tests: Iterable[str], *, postgresql: bool) -> Ran:
-        # No compiled files: a mutant of the same size and second would be taken for the one before.
-        environment = os.environ | {
-            "PYTHONPATH": os.pathsep.join(str(self._folder / part) for part in ("libs", "services", "tests")),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "OPENBLAS_NUM_THREADS": "1",
+    def _run(self, tests: Iterable[str], *, postgresql: bool, keep: bool) -> Ran:
+        arguments = ["-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        arguments += [*([] if postgresql else ["-k", "not postgresql"]), *tests]
+        asked = {
+            "folder": str(self._folder),
+            "path": [str(self._folder / part) for part in ("libs", "services", "tests")],
+            "arguments": arguments,
+            "seconds": LONGEST * (4 if keep else 1),
+            "keep": keep,
         }
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-        command += [*([] if postgresql else ["-k", "not postgresql"]), *tests]
-        try:
-            done = subprocess.run(
-                command, cwd=self._folder, env=environment, capture_output=True, timeout=LONGEST, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return Ran(True, why=f"not over after {LONGEST:.0f} s")
-        told = done.stdout.decode(errors="replace")
-        if done.returncode not in (0, 1, 2):
-            raise RuntimeError(f"pytest broke off with {done.returncode}: {told[-2000:]}")
+        assert self._warm.stdin is not None
+        assert self._warm.stdout is not None
+        self._warm.stdin.write(json.dumps(asked) + "\n")
+        self._warm.stdin.flush()
+        answer = json.loads(self._warm.stdout.readline())
+        status, told = answer["status"], answer["output"]
+        if status is None:
+            return Ran(True, "(a test)", f"not over after {LONGEST:.0f} s")
+        if status not in (0, 1, 2):
+            raise RuntimeError(f"pytest broke off with {status}: {told[-2000:]}")
         found = _FAILED.search(told)
         if found is None:
-            return Ran(done.returncode != 0)
-        return Ran(True, found["test"], found["why"] or "")
+            return Ran(status != 0, "" if status == 0 else "(none)", told[-200:] if status else "")
+        return Ran(True, found["test"], found["rest"].partition(" - ")[2])
