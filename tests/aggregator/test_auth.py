@@ -405,10 +405,12 @@ def test_an_unsigned_request_is_told_so() -> None:
 @pytest.mark.parametrize(
     ("age", "holds"), [(119, True), (120, True), (121, False), (-29, True), (-30, True), (-31, False)]
 )
-def test_each_limit_of_created(age: int, holds: bool) -> None:
-    sent = put(NOW - timedelta(seconds=age))
+@pytest.mark.parametrize("plain", [True, False])
+def test_each_limit_of_created(age: int, holds: bool, plain: bool) -> None:
+    created = NOW - timedelta(seconds=age)
+    sent = put(created) if plain else hand_signed((*COVERED_WITH_BODY, "@scheme"), created=created)
     if holds:
-        assert verify(sent).nonce_expires == NOW - timedelta(seconds=age) + timedelta(seconds=150)
+        assert verify(sent).nonce_expires == created + timedelta(seconds=150)
     else:
         assert "clock skew" in refusal(sent)
 

@@ -31,6 +31,8 @@ def test_nothing_that_was_captured_has_an_effect_again(tmp_path: Path, database_
         captured.play(10)
         assert captured.kinds() == KINDS
         before = captured.dump()
+        assert len(captured.spent()) == len(captured.requests)
+        assert captured.spent() == {row[:2] for row in before["nonces"]}
         assert set(captured.again(replicas.ports)) <= {401, 403}
         with captured.restarted() as port:
             assert set(captured.again([port])) <= {401, 403}

@@ -1,5 +1,6 @@
 """Every kind of request that has an effect, as whoever stands on the way writes it down, and what becomes of it again."""
 
+import re
 import socket
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,10 @@ from support.replicas import Balanced, Replicas
 from support.staff import Staff
 
 CLIENTS = 6
+PEOPLE = ("olga", "otto", "odd")
+"""Operators: one acts, one replaces its key, one leaves."""
+
+_SIGNED = re.compile(r'keyid="(?P<key>[^"]+)".*nonce="(?P<nonce>[^"]+)"')
 
 
 @dataclass
@@ -35,10 +40,10 @@ class Captured:
         """One of each kind, and `repeats` contributions that were acknowledged before."""
         aggregator = self.replicas.first
         parties = [self.replicas.party(f"client-{number:02d}") for number in range(CLIENTS)]
-        person, other = self._staff("olga"), self._staff("otto")
+        people = [self._staff(name) for name in PEOPLE]
         for party in parties:
             party.enrol()
-        person.api.post(f"/v1/operator/federations/{NAME}/rounds", b"")
+        people[0].api.post(f"/v1/operator/federations/{NAME}/rounds", b"")
         bodies = {party.name: party.contribution() for party in parties}
         # The last one closes the round: before it comes all that is repeated.
         *most, last = parties
@@ -49,11 +54,11 @@ class Captured:
         aggregator.advance()
         for party in parties[:-1]:
             party.open()
-        self._administer(person, other)
+        self._administer(*people)
         self._replace(parties[0])
         for _ in range(2):
             parties[1].api.delete(f"clients/{parties[1].name}")
-        for owner in (*parties, person, other):
+        for owner in (*parties, *people):
             transport = owner.transport
             for request, (status, _) in zip(transport.requests, transport.answers, strict=True):
                 if request.method != "GET":
@@ -66,16 +71,15 @@ class Captured:
             person.enrol()
         return person
 
-    def _administer(self, person: Staff, other: Staff) -> None:
-        person.issue("bench-1")
-        person.set_state("paused")
-        person.set_state("resumed")
-        person.revoke("client-05")
-        new = Ed25519PrivateKey.generate()
-        body = person.rotation(new)
+    def _administer(self, acting: Staff, replacing: Staff, leaving: Staff) -> None:
+        acting.issue("bench-1")
+        acting.set_state("paused")
+        acting.set_state("resumed")
+        acting.revoke("client-05")
+        body = replacing.rotation(Ed25519PrivateKey.generate())
         for _ in range(2):
-            person.send_rotation(body)
-        other.api.delete("/v1/operator/staff/otto")
+            replacing.send_rotation(body)
+        leaving.api.delete(f"/v1/operator/staff/{leaving.name}")
 
     def _replace(self, party: Party) -> None:
         body = party.rotation(Ed25519PrivateKey.generate())
@@ -100,6 +104,11 @@ class Captured:
         """What was captured: method and last words of the path."""
         return {f"{request.method} {_kind(request.url.path)}" for request in self.requests}
 
+    def spent(self) -> set[tuple[str, str]]:
+        """Key id and nonce of each."""
+        found = [_SIGNED.search(request.headers["signature-input"]) for request in self.requests]
+        return {(one["key"], one["nonce"]) for one in found if one is not None}
+
     @contextmanager
     def restarted(self) -> Iterator[int]:
         """The port of a process that starts on the same database; the others remember what it does not."""
@@ -115,5 +124,5 @@ class Captured:
 
 
 def _kind(path: str) -> str:
-    words = [word for word in path.split("/") if word.isalpha() and word not in ("v", NAME, "olga", "otto")]
+    words = [word for word in path.split("/") if word.isalpha() and word not in (NAME, *PEOPLE)]
     return words[-1]
