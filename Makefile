@@ -11,7 +11,7 @@ FLOWER_STAMP := $(FLOWER)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup setup-peers setup-flower demo test fuzz check openapi fmt bench bench-secagg attack kill load mutants liars privacy lock clean containers-check machine
+.PHONY: help setup setup-peers setup-flower demo test fuzz check openapi fmt bench bench-secagg attack kill pause replay defences soak canary recover load mutants liars privacy lock clean containers-check machine
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -83,6 +83,9 @@ attack: setup ## attack the protocol in memory and over HTTP; writes build/repor
 
 kill: setup ## kill the aggregator at every statement, commit and write of three rounds (ARGS=--quick); writes build/reports/kill.json
 	PYTHONPATH=tests $(BIN)/python -m kills $(ARGS)
+
+pause: setup ## stop the aggregator at those points while another replica works, lose each request and answer; writes build/reports/pause.json
+	PYTHONPATH=tests $(BIN)/python -m kills --only losses paused-sqlite paused-postgresql --report build/reports/pause.json $(ARGS)
 
 load: setup ## open-loop load of up to 500 clients, slow sockets, killed replicas (ARGS="--sizes 60"); writes build/reports/load.json
 	PYTHONPATH=tests $(BIN)/python -m load $(ARGS)

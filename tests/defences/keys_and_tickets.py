@@ -86,7 +86,7 @@ ROW_4 = [
         ENROLMENT,
         "federations.read(connection, federation, lock=True)",
         "federations.read(connection, federation)",
-        tests=f"{REVOCATION}::test_a_revocation_waits_for_an_effect_under_way",
+        tests=f"{REVOCATION}::test_a_reader_s_revocation_waits_for_its_federation_too",
         inside="revoke_in",
         postgresql=True,
     ),
@@ -183,7 +183,7 @@ _RACE = f"{ENROLMENTS}::test_fifty_keys_race_for_one_ticket"
 
 ROW_5 = [
     defence(
-        "5", "256 random bits", TICKET, "SECRET_BYTES = 32", "SECRET_BYTES = 16", tests="fgpr/test_ticket.py"
+        "5", "256 random bits", TICKET, "SECRET_BYTES = 32", "SECRET_BYTES = 16", tests=f"{OPERATOR}::test_tickets_of_one_kind_are_none_of_the_other"
     ),
     defence(
         "5",

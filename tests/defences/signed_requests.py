@@ -126,15 +126,12 @@ ROW_1 = [
 
 
 def _not_covered(name: str) -> Defence:
-    covered = 'COVERED = ("@method", "@authority", "@path", "@query")'
-    with_body = 'COVERED_WITH_BODY = (*COVERED, "content-type", "content-digest")'
-    text = covered if name.startswith("@") else with_body
     return defence(
         "2",
         f"over {name}",
-        SIGNED,
-        text,
-        text.replace(f', "{name}"', "").replace(f'"{name}", ', ""),
+        AUTH,
+        "missing = [name for name in covered(body) if",
+        f'missing = [name for name in covered(body) if name != "{name}" and',
         tests=AUTH_TESTS,
     )
 
@@ -178,14 +175,35 @@ ROW_2 = [
         tests=AUTH_TESTS,
     ),
     defence("2", "of our label", AUTH, ", expect_label=LABEL)", ")", tests=AUTH_TESTS),
-    defence("2", "of our tag", AUTH, ", expect_tag=TAG, ", ", ", tests=AUTH_TESTS),
+    defence(
+        "2",
+        "of our tag",
+        AUTH,
+        ", expect_tag=TAG, ",
+        ', expect_tag="fgpr-v2" if "fgpr-v2" in str(headers.items()) else TAG, ',
+        tests=AUTH_TESTS,
+    ),
+    defence(
+        "2",
+        "the agents' form has our tag",
+        PLAIN,
+        """tag="{TAG}")'""",
+        """tag="[a-z0-9-]+")'""",
+        tests=PLAIN_TESTS,
+    ),
     defence(
         "2",
         "at the public address, whatever Host says",
         AUTH,
-        "message = _Message(method, public_url(origin, path, query), headers)",
-        'message = _Message(method, public_url("https://" + str(dict(headers.items())["host"]), path, query), headers)',
-        tests=AUTH_TESTS,
+        [
+            (
+                '    if "signature-input" not in headers or "signature" not in headers:',
+                '    host = str(dict(headers.items())["host"])\n'
+                '    origin = "/".join(["https:", "", host, *origin.split("/")[3:]])\n'
+                '    if "signature-input" not in headers or "signature" not in headers:',
+            )
+        ],
+        tests=f"{AUTH_TESTS}::test_the_host_header_plays_no_part",
     ),
     defence(
         "2",
@@ -193,7 +211,7 @@ ROW_2 = [
         AUTH,
         'if "signature-input" not in request.headers and "signature" not in request.headers:',
         'if "signature-input" not in request.headers or "signature" not in request.headers:',
-        tests="aggregator/routes/test_closed_log.py",
+        tests="aggregator/routes/test_log.py",
     ),
     defence(
         "2",

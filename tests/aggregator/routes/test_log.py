@@ -80,3 +80,10 @@ def test_what_the_log_does_not_have(aggregator: Aggregator, parties: list[Party]
 def test_the_log_is_read_without_a_signature(parties: list[Party]) -> None:
     answer = httpx.get(f"{parties[0].ticket.origin}/v1/log/entries?start=0&end=1")
     assert answer.status_code == 200
+
+
+@pytest.mark.parametrize("name", ["Signature", "Signature-Input"])
+def test_half_a_signature_is_one_that_does_not_hold(aggregator: Aggregator, name: str) -> None:
+    url = f"{aggregator.settings.origin}/v1/log/checkpoint"
+    assert httpx.get(url).status_code == 200
+    assert httpx.get(url, headers={name: "fgpr=:AAAA:"}).status_code == 401

@@ -10,7 +10,7 @@ from aggregator import auth
 from aggregator.service import enrolment, rotation, rounds, staff, steering
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
-from aggregator.storage import postgresql
+from aggregator.storage import federations, postgresql
 from fgpr import signatures
 from fgpr.errors import Forbidden, Unavailable
 from support.aggregator import Aggregator, caller_of, together
@@ -183,6 +183,17 @@ def test_a_revocation_waits_for_an_effect_under_way(aggregator: Aggregator, impa
         with pytest.raises(Unavailable, match="LockNotAvailable"):
             enrolment.revoke(impatient, NAME, party.name)
     enrolment.revoke(impatient, NAME, party.name)
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_reader_s_revocation_waits_for_its_federation_too(aggregator: Aggregator, impatient: Context) -> None:
+    """It changes no roster; but whoever locks in another order waits for one that waits for him."""
+    aggregator.party("reader", "reader").enrol()
+    with aggregator.context.database.write() as connection:
+        federations.lock(connection, NAME)
+        with pytest.raises(Unavailable, match="LockNotAvailable"):
+            enrolment.revoke(impatient, NAME, "reader")
+    enrolment.revoke(impatient, NAME, "reader")
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
