@@ -37,6 +37,8 @@ EACH = 80
 EACH_CALL = 8
 """Of so many system calls and ways to fail it takes one."""
 
+EACH_LOSS = 3
+"""Of so many requests and answers it loses one."""
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - a folder of our own is made in it
 """Thousands of copies: in memory each flush costs nothing. Killed are processes, not the machine."""
@@ -108,7 +110,7 @@ def _some(place: int, found: Sequence[Fault]) -> Sequence[Fault]:
 
 
 def _one_in(fault: Fault) -> int:
-    return 1 if fault.kind in LOST else EACH if fault.kind in KINDS[:2] else EACH_CALL
+    return EACH_LOSS if fault.kind in LOST else EACH if fault.kind in KINDS[:2] else EACH_CALL
 
 
 @contextmanager

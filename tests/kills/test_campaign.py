@@ -59,7 +59,7 @@ def test_a_replica_that_was_paused_and_what_a_proxy_loses_break_nothing(tmp_path
     status, lines, printed = campaign(tmp_path, "--only", "losses", "paused-sqlite", "--from-act", "10", "--acts", "10")
     assert status == 0, printed
     for lost in ("request", "answer"):
-        assert lines[f"losses: {lost} faults injected"]["value"] >= 8
+        assert lines[f"losses: {lost} faults injected"]["value"] >= 2
     assert lines["paused-sqlite: commit faults injected"]["value"] >= 4
 
 

@@ -1,6 +1,7 @@
 import httpx
 import pytest
 
+from aggregator.service import audit
 from fgpr import merkle
 from fgpr.errors import UnknownResource
 from fgpr.rest import LogProof
@@ -75,6 +76,13 @@ def test_what_the_log_does_not_have(aggregator: Aggregator, parties: list[Party]
         lambda: party.consistency(0, 2**53),
     ):
         assert refusal(party, UnknownResource, act)["status"] == 404
+
+
+def test_a_page_has_so_many_leaves(parties: list[Party], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert audit.MOST_ENTRIES == 1_000
+    monkeypatch.setattr(audit, "MOST_ENTRIES", 2)
+    page = parties[0].entries(1, 2**40)
+    assert (page.start, page.end, len(page.leaves)) == (1, 3, 2)
 
 
 def test_the_log_is_read_without_a_signature(parties: list[Party]) -> None:
