@@ -382,11 +382,12 @@ def test_an_unknown_key_looks_like_a_bad_signature() -> None:
     assert unknown == "the signature does not hold for this request and an enrolled key"
 
 
-def test_a_failed_look_up_is_no_bad_signature() -> None:
+@pytest.mark.parametrize("plain", [True, False])
+def test_a_failed_look_up_is_no_bad_signature(plain: bool) -> None:
     def find_key(_: str) -> bytes | None:
         raise Unavailable("the database is away")
 
-    sent = put()
+    sent = put() if plain else hand_signed((*COVERED_WITH_BODY, "@scheme"))
     with pytest.raises(Unavailable, match="database"):
         verify_request(
             sent.method, sent.path, sent.query, sent.headers, sent.body, origin=ORIGIN, find_key=find_key, now=NOW

@@ -7,8 +7,10 @@ import httpx
 import pytest
 
 from replays.captured import Captured
-from support.aggregator import Aggregator, Clock
+from replays.flips import Sent, contribution, statuses
+from support.aggregator import Aggregator, Clock, served
 from support.party import Party
+from support.raw_socket import answer_of, connected
 from support.replicas import two_replicas
 
 KINDS = {
@@ -72,3 +74,31 @@ def test_what_is_not_signed_is_not_parsed(aggregator: Aggregator, kind: str) -> 
         headers = {name: value for name, value in other.headers.items() if name != "content-length"}
         request = httpx.Request("PUT", url, content=b"[" * 10_000, headers=headers)
     assert party.transport.again(request).status_code == 401
+
+
+def test_no_changed_request_is_taken_over_a_socket(tmp_path: Path) -> None:
+    """One in 41 bits of the body, every bit of the rest, each component; `make replay` flips every bit."""
+    with served(tmp_path, keeps_deadlines=False) as aggregator:
+        parties = aggregator.enrol(4)
+        aggregator.advance()
+        sent = contribution(parties[0])
+        before = aggregator.dump()
+        found = statuses(aggregator, sent, step=41)
+        assert aggregator.dump() == before
+        assert {kind for kind in found if "body" in kind or "dropped" in kind} == {
+            "bit of the body",
+            "dropped field",
+            "dropped body",
+            "dropped component",
+        }
+        for kind, counts in found.items():
+            # A flipped path may lead to no route, and a flipped method may be no HTTP.
+            assert set(counts) <= ({400, 401, 404, 405} if "body" not in kind else {401}), kind
+        # It was a good one all the time.
+        assert status_of(aggregator, sent) == 200
+
+
+def status_of(aggregator: Aggregator, sent: Sent) -> int:
+    with connected(aggregator.settings.origin) as connection:
+        connection.sendall(sent.raw())
+        return answer_of(connection.recv(65_536)).status

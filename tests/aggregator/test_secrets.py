@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from canaries.regression import held_out_r2, standardised
-from canaries.search import hits, secrets_of, spellings
+from canaries.search import CHUNK, hits, scan, secrets_of, spellings
 from fgpr import private_keys
 from fgpr.secagg.contributor import FIELD, contribute
 from fgpr.secagg.stages import Stage
@@ -77,6 +77,25 @@ def test_the_search_finds_what_is_there(aggregator: Aggregator) -> None:
         text = b"x" + base64.b64encode(b"abc"[:lead] + public + b"de")
         assert hits(text, {"key": public}) == ["key"]
     assert hits(public.hex().encode(), {"key": public}) == ["key"]
+
+
+def test_the_quick_search_finds_what_the_plain_one_finds() -> None:
+    draw = random.Random(4)
+    known = {f"secret {number}": draw.randbytes(draw.choice([8, 16, 32, 119])) for number in range(60)}
+    noise = [draw.randbytes(draw.randrange(2000)) for _ in range(2000)]
+    planted = list(known)[:30]
+    for name in planted:
+        whole = [one for one in spellings(known[name]) if len(one) >= 8]
+        noise.insert(draw.randrange(len(noise)), draw.choice(whole))
+    content = b"".join(noise)
+    assert len(content) > 1_500_000
+    assert scan(content, known) == sorted(planted)
+    assert scan(content[:7], known) == []
+    # Over the border of two chunks, from each place in the last eight bytes of the first.
+    for back in range(9):
+        secret = known["secret 40"]
+        text = bytes(CHUNK - back) + secret + bytes(50)
+        assert scan(text, {"secret 40": secret}) == ["secret 40"]
 
 
 def test_what_is_stored_of_a_contribution_tells_nothing_of_its_update() -> None:

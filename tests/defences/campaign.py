@@ -38,41 +38,33 @@ def run(
     Raises:
         RuntimeError: the tests fail with all defences in place, or pytest broke off.
     """
-    made = [Tree(folder / str(number)) for number in range(processes)]
-    trees: SimpleQueue[Tree] = SimpleQueue()
-    for tree in made:
-        trees.put(tree)
-
-    def judge(defence: Defence, source: str, tests: Sequence[str], postgresql: bool) -> Ran:
-        tree = trees.get()
-        try:
-            return tree.run(defence.path, source, tests, postgresql=postgresql)
-        finally:
-            trees.put(tree)
-
-    def verdict(defence: Defence) -> Verdict:
-        ran = judge(defence, defence.without(), defence.ids, defence.postgresql)
-        found = Verdict(defence, ran)
-        on_verdict(found)
-        return found
-
     with ExitStack() as stack, ThreadPoolExecutor(processes) as pool:
-        for tree in made:
-            stack.enter_context(tree)
-        # One after the other, so that each copy compiles what it has for all that follows.
-        for _ in made:
-            for postgresql in (False, True):
-                _check_green(chosen, postgresql, judge)
-        return list(pool.map(verdict, chosen))
+        first = stack.enter_context(Tree(folder / "0"))
+        for postgresql in (False, True):
+            _check_green(chosen, first, postgresql=postgresql)
+        trees: SimpleQueue[Tree] = SimpleQueue()
+        trees.put(first)
+        for number in range(1, processes):
+            trees.put(stack.enter_context(Tree(folder / str(number), like=first)))
+
+        def judge(defence: Defence) -> Verdict:
+            tree = trees.get()
+            try:
+                ran = tree.run(defence.path, defence.without(), defence.ids, postgresql=defence.postgresql)
+            finally:
+                trees.put(tree)
+            found = Verdict(defence, ran)
+            on_verdict(found)
+            return found
+
+        return list(pool.map(judge, chosen))
 
 
-def _check_green(
-    chosen: Sequence[Defence], postgresql: bool, judge: Callable[[Defence, str, Sequence[str], bool], Ran]
-) -> None:
+def _check_green(chosen: Sequence[Defence], tree: Tree, *, postgresql: bool) -> None:
     tests = tuple(dict.fromkeys(test for one in chosen if one.postgresql is postgresql for test in one.ids))
     if not tests:
         return
-    whole = (ROOT / chosen[0].file).read_text(encoding="utf-8")
-    ran = judge(chosen[0], whole, tests, postgresql)
+    path = chosen[0].path
+    ran = tree.run(path, (ROOT / path).read_text(encoding="utf-8"), tests, postgresql=postgresql)
     if ran.red:
         raise RuntimeError(f"{ran.test} is red with all defences in place: {ran.why}")

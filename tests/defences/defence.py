@@ -62,9 +62,7 @@ class Defence:
         """The lines that each text covers, from 1 on."""
         source = self._source()
         first = [source.count("\n", 0, place) + 1 for place in self.places()]
-        return [
-            range(line, line + text.count("\n") + 1) for line, (text, _) in zip(first, self.edits, strict=True)
-        ]
+        return [range(line, line + text.count("\n") + 1) for line, (text, _) in zip(first, self.edits, strict=True)]
 
     def without(self) -> str:
         """The file without the defence.

@@ -99,6 +99,7 @@ ROW_20 = [
         "",
         tests=f"{READY}::test_a_key_that_is_gone_or_open_to_others",
     ),
+    defence("20", "each look looks", READINESS, "                check()\n", "                pass\n", tests=READY),
     defence(
         "20",
         "whatever the look finds",
@@ -146,7 +147,13 @@ ROW_20 = [
         "with suppress():",
         tests="aggregator/service/test_schedule.py::test_an_unsafe_next_round_refuses_no_opening",
     ),
-    defence("20", "no start without a folder", FILE, "if not folder.is_dir():", tests=f"{FILES}::test_a_place_that_is_no_folder"),
+    defence(
+        "20",
+        "no start without a folder",
+        FILE,
+        "if not folder.is_dir():",
+        tests=f"{FILES}::test_a_place_that_is_no_folder",
+    ),
     defence(
         "20",
         "nor where it is not this user's",
@@ -159,6 +166,13 @@ ROW_20 = [
         "nor where a file of it is not",
         FILE,
         '_check_access(folder / name, os.R_OK | os.W_OK, "to")',
+        tests=f"{FILES}::test_what_is_not_this_users",
+    ),
+    defence(
+        "20",
+        "nor on a disk for reading only, and says so",
+        FILE,
+        "if os.statvfs(path).f_flag & os.ST_RDONLY:",
         tests=f"{FILES}::test_what_is_not_this_users",
     ),
     defence(
@@ -224,7 +238,13 @@ ROW_22 = [
         "connection.execute(update(installation).values(epoch=epoch))",
         tests=WORTHLESS,
     ),
-    defence("22", "in every signed request", AUTH, 'if not str(result.parameters["nonce"]).startswith(epoch):', tests=WORTHLESS),
+    defence(
+        "22",
+        "in every signed request",
+        AUTH,
+        'if not str(result.parameters["nonce"]).startswith(epoch):',
+        tests=WORTHLESS,
+    ),
     defence(
         "22",
         "in those of the agents' form",
@@ -304,7 +324,14 @@ ROW_22 = [
         "    except FgprError:\n        return",
         tests=KEPT,
     ),
-    defence("22", "looked at before anything is served", MAIN, "check_known(settings, context)", tests=[LOST, KEPT], inside="create_app"),
+    defence(
+        "22",
+        "looked at before anything is served",
+        MAIN,
+        "check_known(settings, context)",
+        tests=[LOST, KEPT],
+        inside="create_app",
+    ),
     defence(
         "22",
         "by the one beside the keys",

@@ -144,10 +144,13 @@ ROW_15 = [
         "which nobody else uses up",
         AUTH,
         [
-            ("    body = await raw_body(request)\n    try:", "    body = await raw_body(request)\n"
-             "    import re\n"
-             "    told = re.search('keyid=\"([^\"]+)\"', request.headers.get('signature-input', ''))\n"
-             "    aggregator.admit(told[1] if told else '')\n    try:"),
+            (
+                "    body = await raw_body(request)\n    try:",
+                "    body = await raw_body(request)\n"
+                "    import re\n"
+                "    told = re.search('keyid=\"([^\"]+)\"', request.headers.get('signature-input', ''))\n"
+                "    aggregator.admit(told[1] if told else '')\n    try:",
+            ),
             ("    aggregator.admit(caller.key_id)\n", ""),
         ],
         tests=f"{BODY_TESTS}::test_one_key_asks_so_much",
@@ -280,7 +283,14 @@ ROW_15 = [
 ROW_16 = [
     defence("16", "no field is converted", MESSAGE, "ConfigDict(strict=True, ", "ConfigDict(", tests=STRICT),
     defence("16", "no unknown field", MESSAGE, 'extra="forbid", ', "", tests=STRICT),
-    defence("16", "a parser of our own first", MESSAGE, "        canonical.parse(raw)\n        try:", "        try:", tests=STRICT),
+    defence(
+        "16",
+        "a parser of our own first",
+        MESSAGE,
+        "        canonical.parse(raw)\n        try:",
+        "        try:",
+        tests=STRICT,
+    ),
     defence("16", "no repeated key", CANONICAL, "if len(fields) != len(pairs):", tests=CANONICALS),
     defence(
         "16",
@@ -292,6 +302,7 @@ ROW_16 = [
     ),
     defence("16", "nothing beyond floats", CANONICAL, "if not math.isfinite(number):", tests=CANONICALS),
     defence("16", "not nested too deep", CANONICAL, "_check_depth(raw)", tests=CANONICALS, inside="parse"),
+    defence("16", "32 deep and no deeper", CANONICAL, "if depth > MAX_DEPTH:", tests=CANONICALS),
     defence(
         "16",
         "brackets in text do not count",
@@ -333,7 +344,7 @@ ROW_16 = [
         "Field(),",
         tests=f"{MESSAGES}::test_keys_and_signatures_have_their_length",
     ),
-    defence("16", "names of a few letters", MESSAGE, r'pattern=r"\A[a-z0-9-]{1,64}\z"', 'max_length=64', tests=STRICT),
+    defence("16", "names of a few letters", MESSAGE, r'pattern=r"\A[a-z0-9-]{1,64}\z"', "max_length=64", tests=STRICT),
     defence("16", "whole numbers in range", MESSAGE, "Field(ge=0, le=2**53 - 1)", "Field(ge=0)", tests=STRICT),
     defence("16", "no negative ones", MESSAGE, "Field(ge=0, le=2**53 - 1)", "Field(le=2**53 - 1)", tests=STRICT),
     defence("16", "times that there are", MESSAGE, "    AfterValidator(_real_instant),\n", "", tests=STRICT),
@@ -360,7 +371,7 @@ ROW_16 = [
         "16",
         "half a surrogate pair is no second failure",
         PROBLEMS,
-        "ensure_ascii=True, allow_nan=False).encode(\"ascii\")",
+        'ensure_ascii=True, allow_nan=False).encode("ascii")',
         "ensure_ascii=False, allow_nan=False).encode()",
         tests=f"{PROBLEM_TESTS}::test_any_reason_makes_a_document",
     ),

@@ -171,6 +171,13 @@ ROW_4 = [
     ),
     defence(
         "4",
+        "a look-up that failed does not",
+        "services/aggregator/auth.py",
+        "if keys.fault is not None:",
+        tests="aggregator/test_auth.py::test_a_failed_look_up_is_no_bad_signature",
+    ),
+    defence(
+        "4",
         "a key that nobody holds acts for nobody",
         ADMISSION,
         "        raise _stranger(connection, caller)\n    _check_current(row.client",
@@ -183,7 +190,12 @@ _RACE = f"{ENROLMENTS}::test_fifty_keys_race_for_one_ticket"
 
 ROW_5 = [
     defence(
-        "5", "256 random bits", TICKET, "SECRET_BYTES = 32", "SECRET_BYTES = 16", tests=f"{OPERATOR}::test_tickets_of_one_kind_are_none_of_the_other"
+        "5",
+        "256 random bits",
+        TICKET,
+        "SECRET_BYTES = 32",
+        "SECRET_BYTES = 16",
+        tests=f"{OPERATOR}::test_tickets_of_one_kind_are_none_of_the_other",
     ),
     defence(
         "5",

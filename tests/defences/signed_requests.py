@@ -43,8 +43,8 @@ ROW_1 = [
         [
             (
                 '        connection.execute(_SPEND, {"key_id": key_id, "nonce": nonce, "expires_at": expires_at})',
-                '        spent = _SPENT.setdefault(id(connection.engine), set())\n'
-                '        if (key_id, nonce) in spent:\n'
+                "        spent = _SPENT.setdefault(id(connection.engine), set())\n"
+                "        if (key_id, nonce) in spent:\n"
                 '            raise IntegrityError("", {}, ValueError())\n'
                 "        spent.add((key_id, nonce))",
             ),
@@ -71,9 +71,7 @@ ROW_1 = [
     defence("1", "spent by an enrolment", ENROLMENT, SPENT, tests=REPLAYS, inside="enrol"),
     defence("1", "spent by whoever left before", ENROLMENT, SPENT, tests=REPLAYS, inside="leave", nth=1),
     defence("1", "spent by whoever leaves", ENROLMENT, SPENT, tests=REPLAYS, inside="leave", nth=2),
-    defence(
-        "1", "spent by a repeated key change", ROTATION, SPENT, tests=REPLAYS, inside="replace_client_key", nth=1
-    ),
+    defence("1", "spent by a repeated key change", ROTATION, SPENT, tests=REPLAYS, inside="replace_client_key", nth=1),
     defence("1", "spent by a key change", ROTATION, SPENT, tests=REPLAYS, inside="replace_client_key", nth=2),
     defence(
         "1",
@@ -84,9 +82,7 @@ ROW_1 = [
         inside="replace_staff_key",
         nth=1,
     ),
-    defence(
-        "1", "spent by a key change of staff", ROTATION, SPENT, tests=REPLAYS, inside="replace_staff_key", nth=2
-    ),
+    defence("1", "spent by a key change of staff", ROTATION, SPENT, tests=REPLAYS, inside="replace_staff_key", nth=2),
     defence("1", "spent by an enrolment of staff", STAFF, SPENT, tests=REPLAYS, inside="enrol"),
     defence("1", "spent by staff that leave", STAFF, SPENT, tests=REPLAYS, inside="leave"),
     defence("1", "spent by what an operator does", STEERING, SPENT, tests=REPLAYS),
@@ -223,7 +219,9 @@ ROW_2 = [
     ),
     _unread("each line once", "if lower in fields:"),
     _unread(
-        "all components, in their order", "if parameters[\"names\"] != \" \".join(f'\"{name}\"' for name in names) or ", "if "
+        "all components, in their order",
+        'if parameters["names"] != " ".join(f\'"{name}"\' for name in names) or ',
+        "if ",
     ),
     _unread("no port that signatures leave out", ' or default_port(address["authority"]):', ":"),
     _unread("one content type", 'if fields.get("content-type") != _TYPE or ', "if "),
@@ -301,7 +299,9 @@ ROW_3 = [
         "PARAMETERS = (",
         tests=f"{AUTH_TESTS}::test_no_parameter_may_be_missing",
     ),
-    defence("3", "a nonce of 16 random bytes at least", AUTH, 'if not is_nonce(parameters["nonce"]):', tests=AUTH_TESTS),
+    defence(
+        "3", "a nonce of 16 random bytes at least", AUTH, 'if not is_nonce(parameters["nonce"]):', tests=AUTH_TESTS
+    ),
     defence(
         "3",
         "told the server's time",

@@ -74,7 +74,9 @@ ROW_17 = [
         "_open",
         TOGETHER,
     ),
-    _leaf("a revocation", ENROLMENT, "audit.record(context, connection, [leaf])", "_revoke", f"{ENROLMENTS}::test_leaving"),
+    _leaf(
+        "a revocation", ENROLMENT, "audit.record(context, connection, [leaf])", "_revoke", f"{ENROLMENTS}::test_leaving"
+    ),
     _leaf("a key change", ROTATION, "audit.record(context, connection, [leaf])", "replace_client_key", KEYS),
     _leaf(
         "a complaint",
@@ -317,7 +319,9 @@ ROW_18 = [
 ]
 
 ROW_19 = [
-    defence("19", "a contribution again gets its answer", ROUNDS, "if known is not None:", tests=SAME, inside="contribute"),
+    defence(
+        "19", "a contribution again gets its answer", ROUNDS, "if known is not None:", tests=SAME, inside="contribute"
+    ),
     defence("19", "another one a conflict", ROUNDS, "if known != digest:", tests=SAME),
     defence(
         "19",

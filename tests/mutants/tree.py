@@ -40,14 +40,18 @@ class Tree:
 
     Args:
         folder: that holds it; made.
+        like: another one, of which what it compiled is copied along.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, like: "Tree | None" = None) -> None:
         self._folder = folder
-        # A server brings its schema up, and the table of roles is held against its page.
-        for part in ("libs", "services", "migrations", "docs", "tests"):
-            shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__", ".*"))
-        shutil.copy(ROOT / "pyproject.toml", folder)
+        if like is not None:
+            shutil.copytree(like._folder, folder)
+        else:
+            # A server brings its schema up, and the table of roles is held against its page.
+            for part in ("libs", "services", "migrations", "docs", "tests"):
+                shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+            shutil.copy(ROOT / "pyproject.toml", folder)
         self._warm = subprocess.Popen(
             [sys.executable, "-m", "mutants.warm"],
             cwd=ROOT / "tests",

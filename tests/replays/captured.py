@@ -93,7 +93,10 @@ class Captured:
             for port in ports:
                 for request in self.requests:
                     sent = httpx.Request(
-                        request.method, request.url.copy_with(port=port), headers=request.headers, content=request.read()
+                        request.method,
+                        request.url.copy_with(port=port),
+                        headers=request.headers,
+                        content=request.read(),
                     )
                     statuses[transport.again(sent).status_code] += 1
         finally:

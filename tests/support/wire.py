@@ -51,9 +51,7 @@ def serving(app: FastAPI) -> Iterator[str]:
             thread.join(30)
 
 
-def as_another(
-    key: Ed25519PrivateKey, other: bytes, clock: Callable[[], datetime], epoch: str
-) -> "api._Signature":
+def as_another(key: Ed25519PrivateKey, other: bytes, clock: Callable[[], datetime], epoch: str) -> "api._Signature":
     """What signs with `key` and says that it is the one whose public half is `other`, 32 bytes."""
     made = api._Signature(key, clock, epoch)
     made._key_id = signatures.key_id(other)

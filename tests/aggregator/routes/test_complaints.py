@@ -181,9 +181,10 @@ def test_whoever_replaced_its_key_complains_of_no_running_round(aggregator: Aggr
     body = member.complaint()
     member.rotate()
     before = aggregator.dump()
-    assert "first round whose roster names the new one" in refusal(
-        member, Conflict, lambda: member.send_complaint(body, 1)
-    )["detail"]
+    assert (
+        "first round whose roster names the new one"
+        in refusal(member, Conflict, lambda: member.send_complaint(body, 1))["detail"]
+    )
     assert aggregator.dump() == before
 
 

@@ -70,7 +70,9 @@ def test_the_request_is_signed_by_the_key_that_it_enrols(aggregator: Aggregator)
 def test_the_request_names_the_key_that_it_enrols(aggregator: Aggregator) -> None:
     """By another one's id the key could be taken for that of its holder."""
     party, other = aggregator.party("bench-1"), aggregator.party("bench-2")
-    party.api._signature = as_another(party.client.identity_key, other.client.public_key(), aggregator.clock, party.ticket.epoch)
+    party.api._signature = as_another(
+        party.client.identity_key, other.client.public_key(), aggregator.clock, party.ticket.epoch
+    )
     before = aggregator.dump()
     assert refusal(party, Unauthenticated, party.enrol)["status"] == 401
     assert aggregator.dump() == before
