@@ -113,10 +113,7 @@ def defence(
 ) -> Defence:
     """A line of the table; without `after` what is `before` is `taken_out`."""
     edits: tuple[Edit, ...]
-    if not isinstance(before, str):
-        edits = tuple(before)
-    else:
-        edits = (taken_out(before) if after is None else (before, after),)
+    edits = tuple(before) if not isinstance(before, str) else (taken_out(before) if after is None else (before, after),)
     return Defence(
         row, clause, file, edits, (tests,) if isinstance(tests, str) else tuple(tests), inside, nth, postgresql
     )

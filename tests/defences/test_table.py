@@ -1,4 +1,4 @@
-"""The table of `make defences`: each line can be taken out, and no check of the modules that are all defence is left."""
+"""The table of `make defences`: each line can be taken out, and modules that are all defence have no check beside."""
 
 import ast
 import re

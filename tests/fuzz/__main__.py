@@ -1,7 +1,7 @@
 """`make fuzz`: 300 generated requests to each operation in each way, and how many of them got which answer.
 
-Exit status 1 where one was answered with 5xx, where one that has to be signed was taken unsigned, or where an answer was
-not what the interface's description says. Further arguments are pytest's.
+Exit status 1 where one was answered with 5xx, where one that has to be signed was taken unsigned, or where an answer
+was not what the interface's description says. Further arguments are pytest's.
 """
 
 import json

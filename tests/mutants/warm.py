@@ -11,6 +11,7 @@ import signal
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +55,9 @@ def _run(folder: str, path: list[str], arguments: list[str], seconds: float, kee
             done, code = os.waitpid(pid, os.WNOHANG)
             status = os.waitstatus_to_exitcode(code) if done else None
             time.sleep(0.01)
-        try:
-            # Whatever its tests started goes with it.
+        # Whatever its tests started goes with it.
+        with suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         if status is None:
             os.waitpid(pid, 0)
         output.seek(0)

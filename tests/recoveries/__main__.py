@@ -1,4 +1,4 @@
-"""`make recover`: kill -9 while contributions come in, again and again; seconds until it works again, and what was lost.
+"""`make recover`: kill -9 while contributions come in; seconds until it works again, and what was lost.
 
 Exit status 1 where an acknowledged contribution is gone, a round did not end, or recovery took too long.
 """

@@ -1,4 +1,4 @@
-"""Every kind of request that has an effect, as whoever stands on the way writes it down, and what becomes of it again."""
+"""Every kind of request that has an effect, as whoever stands on the way writes it down, to be sent again."""
 
 import re
 import socket

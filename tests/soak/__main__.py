@@ -21,11 +21,11 @@ from support import postgres
 from support.databases import migrated_sqlite
 from support.process_site import process_site
 
-CLIENTS = 6
-WARM = 0.4
-"""Share of the rounds after which nothing is warmed up any more; the slopes are those of the rest."""
+CLIENTS = 4
+WARM = 80
+"""Rounds before which caches fill still: the aggregator keeps the last 64 plans; the slopes are those of the rest."""
 
-FEWEST = 40
+FEWEST = 120
 MOST = {"memory": 4.0, "files": 0.01, "threads": 0.01, "connections": 0.01, "database_connections": 0.01}
 """The slope that is borne although it can be told from 0, for each round: KB of memory, else pieces."""
 
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if database == "sqlite" and name == "database_connections":
                 continue
             series = [getattr(one, name) for one in seen]
-            kept = series[int(WARM * len(series)) :]
+            kept = series[WARM:]
             found = slope(kept)
             lines += _lines(f"{database}: {name.replace('_', ' ')}", name, found)
             table.add_row(

@@ -1,4 +1,4 @@
-"""A federation before real aggregator processes, with parties that talk to them over HTTP and by the machine's clock."""
+"""A federation before real aggregator processes, and parties that talk to them over HTTP, by the machine's clock."""
 
 import secrets
 from collections.abc import Iterator

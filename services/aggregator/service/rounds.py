@@ -81,8 +81,8 @@ def _checked(
 ) -> _Checked | None:
     """A contribution read and verified, before the writing transaction, which only judges what can have changed since.
 
-    Plan and roster of a round never change, nor does the key behind a key id. None where nothing is to be verified: the round takes no more, or this
-    client's contribution is stored.
+    Plan and roster of a round never change, nor does the key behind a key id. None where nothing is to be verified: the
+    round takes no more, or this client's contribution is stored.
     """
     with context.database.read() as connection:
         sender = _sender(connection, caller, federation, client)

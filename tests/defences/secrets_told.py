@@ -1,4 +1,4 @@
-"""Rows 23 and 24: secrets in logs and dumps, and key files."""
+"""Row 23: secrets in logs, answers and dumps."""
 
 from defences.defence import Defence, defence
 
@@ -12,24 +12,16 @@ CONTRIBUTIONS = "services/aggregator/storage/contributions.py"
 PUBLISHING = "services/aggregator/service/publishing.py"
 SCHEDULE = "services/aggregator/service/schedule.py"
 SERVING = "services/aggregator/serving.py"
-KEYS = "services/aggregator/keys.py"
-KEYFILE = "services/client_agent/keyfile.py"
-PRIVATE = "libs/fgpr/private_keys.py"
 MESSAGE = "libs/fgpr/message.py"
 TICKET = "libs/fgpr/ticket.py"
-
 LOG_TESTS = "aggregator/test_logs.py"
 OBSERVED_TESTS = "aggregator/intake/test_observed.py"
 PROBLEM_TESTS = "aggregator/test_problems.py"
-WHOLE_RUN = "aggregator/test_secrets.py::test_a_whole_run_leaves_no_secret"
 ERASED = "aggregator/service/test_publishing.py::test_what_was_uploaded_is_gone_after_publication"
 ABORTED = "aggregator/service/test_publishing.py::test_what_was_uploaded_is_gone_after_an_abort"
 PURGE = "aggregator/service/test_schedule_purge.py"
-KEY_TESTS = "aggregator/test_keys.py"
-KEYFILES = "client_agent/test_keyfile.py"
-PRIVATES = "fgpr/test_private_keys.py"
 
-ROW_23 = [
+DEFENCES: list[Defence] = [
     defence("23", "allow-listed log fields", LOGS, "            _only_allowed,\n", "", tests=LOG_TESTS),
     defence(
         "23",
@@ -259,220 +251,3 @@ ROW_23 = [
         tests="aggregator/test_settings.py::test_what_is_shown_of_a_database_holds_no_password",
     ),
 ]
-
-ROW_24 = [
-    defence(
-        "24",
-        "mode 0600",
-        PRIVATE,
-        "if stat.S_IMODE(mode) & 0o077:",
-        tests=[f"{KEY_TESTS}::test_a_key_that_others_can_touch", PRIVATES],
-    ),
-    defence("24", "owner", PRIVATE, "if owner != user:", tests=[f"{KEY_TESTS}::test_a_key_of_another_user", PRIVATES]),
-    defence("24", "a regular file", PRIVATE, "if not stat.S_ISREG(mode):", tests=PRIVATES),
-    defence("24", "in a folder of one's own", PRIVATE, "if owner not in (user, 0):", tests=PRIVATES),
-    defence("24", "in which nobody else swaps files", PRIVATE, "if stat.S_IMODE(mode) & 0o022:", tests=PRIVATES),
-    defence(
-        "24",
-        "the aggregator looks",
-        KEYS,
-        "private_keys.check_file(str(path), status.st_mode, status.st_uid, os.geteuid())",
-        tests=f"{KEY_TESTS}::test_a_key_that_others_can_touch",
-    ),
-    defence(
-        "24",
-        "at its folder, too",
-        KEYS,
-        "private_keys.check_folder(str(folder), status.st_mode, status.st_uid, os.geteuid())",
-        tests=f"{KEY_TESTS}::test_a_folder_that_others_can_write_in",
-    ),
-    defence(
-        "24",
-        "before it serves",
-        "services/aggregator/main.py",
-        "    context.keys.service()\n    check_known",
-        "    check_known",
-        tests=f"{KEY_TESTS}::test_nothing_is_served_with_a_key_that_others_can_touch",
-    ),
-    defence(
-        "24",
-        "a TLS key, too",
-        SERVING,
-        "_check_key(key)",
-        tests="aggregator/test_serving.py::test_a_key_that_others_can_read_is_refused",
-        inside="tls_context",
-    ),
-    defence(
-        "24",
-        "no symbolic link",
-        KEYS,
-        "os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)",
-        "os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)",
-        tests=f"{KEY_TESTS}::test_a_link_is_not_followed",
-    ),
-    defence(
-        "24",
-        "which nobody waits for either",
-        KEYS,
-        "os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC",
-        "os.O_NOFOLLOW | os.O_CLOEXEC",
-        tests=f"{KEY_TESTS}::test_a_pipe_is_not_waited_for",
-    ),
-    defence(
-        "24",
-        "made for its owner alone",
-        KEYS,
-        "os.open(draft, flags, private_keys.FILE_MODE)",
-        "os.open(draft, flags, 0o644)",
-        tests=f"{KEY_TESTS}::test_keys_are_made_once_and_stay",
-    ),
-    defence(
-        "24",
-        "in a folder for its owner alone",
-        KEYS,
-        "folder.mkdir(mode=private_keys.FOLDER_MODE, ",
-        "folder.mkdir(mode=0o755, ",
-        tests=f"{KEY_TESTS}::test_keys_are_made_once_and_stay",
-    ),
-    defence(
-        "24",
-        "atomic write: on the disk first",
-        KEYS,
-        "                    os.fsync(file.fileno())\n                # A link",
-        "                # A link",
-        tests=f"{KEY_TESTS}::test_a_key_is_on_the_disk_before_it_has_its_name",
-    ),
-    defence(
-        "24",
-        "atomic write: then its name",
-        KEYS,
-        "os.fsync(folder)",
-        tests=f"{KEY_TESTS}::test_a_key_is_on_the_disk_before_it_has_its_name",
-    ),
-    defence(
-        "24",
-        "atomic write: nothing stays of half a key",
-        KEYS,
-        "draft.unlink(missing_ok=True)",
-        tests=f"{KEY_TESTS}::test_keys_are_made_once_and_stay",
-        inside="_create",
-    ),
-    defence(
-        "24",
-        "a key is never replaced",
-        KEYS,
-        "if not (self._folder / name).exists():",
-        "if True:",
-        tests=f"{KEY_TESTS}::test_what_is_no_key_is_kept_and_refused",
-    ),
-    defence(
-        "24",
-        "no key that is none",
-        PRIVATE,
-        '    except (ValueError, TypeError, UnsupportedAlgorithm):\n        raise CryptographicError(\n            f"{place} holds no unencrypted',
-        '    except ():\n        raise CryptographicError(\n            f"{place} holds no unencrypted',
-        tests=[f"{KEY_TESTS}::test_what_is_no_key_is_kept_and_refused"],
-    ),
-    defence("24", "nor one of another kind", PRIVATE, "if not isinstance(key, Ed25519PrivateKey):", tests=PRIVATES),
-    defence(
-        "24",
-        "the agent looks",
-        KEYFILE,
-        "private_keys.check_file(str(path), status.st_mode, status.st_uid, os.geteuid())",
-        tests=f"{KEYFILES}::test_a_file_that_others_can_touch_is_refused",
-    ),
-    defence(
-        "24",
-        "at its folder when it reads",
-        KEYFILE,
-        "_check_folder(path.parent)",
-        tests=f"{KEYFILES}::test_a_folder_in_which_others_write_is_refused",
-        inside="read",
-    ),
-    defence(
-        "24",
-        "and when it makes it",
-        KEYFILE,
-        "_check_folder(folder)",
-        tests=[f"{KEYFILES}::test_a_folder_that_is_there_is_looked_at"],
-        inside="make_folder",
-    ),
-    defence(
-        "24",
-        "for who may write there",
-        KEYFILE,
-        "private_keys.check_folder(str(folder), status.st_mode, status.st_uid, os.geteuid())",
-        tests=f"{KEYFILES}::test_a_folder_in_which_others_write_is_refused",
-    ),
-    defence(
-        "24",
-        "and whether it is one",
-        KEYFILE,
-        "if not folder.is_dir():",
-        tests=f"{KEYFILES}::test_a_file_in_the_way_of_the_folder_is_refused",
-    ),
-    defence(
-        "24",
-        "and when it writes",
-        KEYFILE,
-        "_check_folder(path.parent)",
-        tests=f"{KEYFILES}::test_a_folder_in_which_others_write_is_refused",
-        inside="write",
-    ),
-    defence(
-        "24",
-        "the agent follows no link",
-        KEYFILE,
-        "os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)",
-        "os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)",
-        tests=f"{KEYFILES}::test_what_is_no_file_of_its_own_is_refused",
-    ),
-    defence(
-        "24",
-        "its keys are for their owner alone",
-        KEYFILE,
-        "os.open(draft, flags, private_keys.FILE_MODE)",
-        "os.open(draft, flags, 0o644)",
-        tests=f"{KEYFILES}::test_a_secret_is_read_back_and_only_its_owner_can",
-    ),
-    defence(
-        "24",
-        "written in one step",
-        KEYFILE,
-        "os.link(draft, path)",
-        "draft.rename(path)",
-        tests=f"{KEYFILES}::test_nothing_is_ever_overwritten",
-    ),
-    defence(
-        "24",
-        "on the disk before that",
-        KEYFILE,
-        "                os.fsync(file.fileno())\n",
-        "",
-        tests=f"{KEYFILES}::test_file_and_folder_are_on_disk_before_write_returns",
-    ),
-    defence(
-        "24",
-        "and its name after it",
-        KEYFILE,
-        "_sync_folder(path.parent)",
-        tests=f"{KEYFILES}::test_file_and_folder_are_on_disk_before_write_returns",
-        inside="write",
-    ),
-    defence(
-        "24",
-        "no part of it stays",
-        KEYFILE,
-        "draft.unlink(missing_ok=True)",
-        tests=f"{KEYFILES}::test_a_crash_leaves_no_part_of_a_file",
-    ),
-    defence(
-        "24",
-        "no file that is too large",
-        KEYFILE,
-        "if len(secret) > private_keys.FILE_LIMIT:",
-        tests=f"{KEYFILES}::test_a_huge_file_is_no_key",
-    ),
-]
-
-DEFENCES: list[Defence] = [*ROW_23, *ROW_24]
