@@ -51,7 +51,7 @@ DEFENCES: list[Defence] = [
         SCHEDULE,
         "audit.record(context, connection, [RoundPlanned(federation=name, plan=signed)])",
         "_open",
-        TOGETHER,
+        ONE_LEAF,
     ),
     _leaf(
         "a revocation", ENROLMENT, "audit.record(context, connection, [leaf])", "_revoke", f"{ENROLMENTS}::test_leaving"
