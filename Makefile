@@ -11,7 +11,7 @@ FLOWER_STAMP := $(FLOWER)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup setup-peers setup-flower demo test fuzz check openapi fmt bench bench-secagg attack proofs tamper bench-log kill load mutants liars privacy lock clean containers-check machine
+.PHONY: help setup setup-peers setup-flower demo test fuzz check openapi fmt bench bench-secagg attack proofs tamper bench-log kill load mutants liars privacy lock clean containers-check machine pause replay defences soak canary recover
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -32,8 +32,8 @@ demo: setup ## run a whole federation on this machine
 test: setup ## run every test
 	$(BIN)/pytest -n 2 $(ARGS)
 
-fuzz: setup ## send 300 generated requests to each operation of the REST interface in each way (FGPR_FUZZ_EXAMPLES=n)
-	FGPR_FUZZ_EXAMPLES=$${FGPR_FUZZ_EXAMPLES:-300} $(BIN)/pytest -n 2 tests/fuzz $(ARGS)
+fuzz: setup ## send 300 generated requests to each operation of the REST interface in each way (FGPR_FUZZ_EXAMPLES=n); writes build/reports/fuzz.json
+	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)
 
 check: setup containers-check ## style, types and import contracts, exactly as CI
 	$(BIN)/ruff format --check .
@@ -92,6 +92,24 @@ bench-log: setup ## append to, prove and verify a log of 100,000 entries; writes
 
 kill: setup ## kill the aggregator at every statement, commit and write of three rounds (ARGS=--quick); writes build/reports/kill.json
 	PYTHONPATH=tests $(BIN)/python -m kills $(ARGS)
+
+pause: setup ## stop the aggregator at those points while another replica works, lose each request and answer; writes build/reports/pause.json
+	PYTHONPATH=tests $(BIN)/python -m kills --only losses paused-sqlite paused-postgresql --report build/reports/pause.json $(ARGS)
+
+replay: setup ## flip each bit of a signed request, send 1,000 captured ones again; writes build/reports/replay.json
+	PYTHONPATH=tests $(BIN)/python -m replays $(ARGS)
+
+canary: setup ## look for every secret in what an aggregator wrote, regress updates on it; writes build/reports/canary.json
+	PYTHONPATH=tests $(BIN)/python -m canaries $(ARGS)
+
+recover: setup ## kill -9 while contributions come in: seconds to recover, and what is lost; writes build/reports/recover.json
+	PYTHONPATH=tests $(BIN)/python -m recoveries $(ARGS)
+
+soak: setup ## rounds after rounds, and what grows with them (ARGS="--minutes 2"); writes build/reports/soak.json
+	PYTHONPATH=tests $(BIN)/python -m soak $(ARGS)
+
+defences: setup ## take out each defence of the service once: its tests fail (ARGS="1 5"); writes build/reports/defences.json
+	PYTHONPATH=libs:tests $(BIN)/python -m defences $(ARGS)
 
 load: setup ## open-loop load of up to 500 clients, slow sockets, killed replicas (ARGS="--sizes 60"); writes build/reports/load.json
 	PYTHONPATH=tests $(BIN)/python -m load $(ARGS)

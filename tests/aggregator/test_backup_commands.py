@@ -103,6 +103,56 @@ def test_an_agent_is_told_and_goes_on(aggregator: Aggregator, tmp_path: Path) ->
     assert epoch.load(home) == restoring.epoch(aggregator.context)
 
 
+def test_a_ticket_names_the_epoch(aggregator: Aggregator) -> None:
+    # So that the first request of an agent is not refused.
+    party = aggregator.party("bench-1")
+    assert party.ticket.epoch == restoring.epoch(aggregator.context)
+    party.enrol()
+    assert [status for status, _ in party.transport.answers] == [201]
+
+
+@pytest.mark.parametrize("told", ["x" * 21, "x" * 23, "\u00e9" * 22, "a b" + "x" * 19, 7, None, ["x" * 22]])
+def test_an_epoch_of_another_form_is_not_believed(told: object) -> None:
+    asked = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        body = {"type": "urn:fgpr:problem:unauthenticated", "detail": "x", "epoch": told}
+        return httpx.Response(401, json=body)
+
+    key = identity.Ed25519PrivateKey.generate()
+    learned: list[str] = []
+    with (
+        Api(
+            "http://x.invalid",
+            "engines",
+            key,
+            transport=httpx.MockTransport(answer),
+            attempts=1,
+            on_epoch=learned.append,
+        ) as api,
+        pytest.raises(Unauthenticated),
+    ):
+        api.get("rounds/current")
+    assert (len(asked), learned) == (1, [])
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_no_old_write_ahead_log_stays_beside_a_restored_file(aggregator: Aggregator, tmp_path: Path) -> None:
+    """SQLite would play it into the file that took the old one's place."""
+    file = tmp_path / "backup"
+    assert run(aggregator, "backup", str(file)).exit_code == 0
+    aggregator.enrol(3)
+    aggregator.context.database.close()
+    left = [aggregator.path.with_name(aggregator.path.name + ending) for ending in ("-wal", "-shm")]
+    for one in left:
+        one.write_bytes(b"of the old file")
+    assert run(aggregator, "restore", str(file), "--lose-entries").exit_code == 0
+    for one in left:
+        assert not one.exists() or b"of the old file" not in one.read_bytes()
+    assert aggregator.dump()["clients"] == []
+
+
 def test_an_epoch_that_changes_with_each_answer_is_believed_once(aggregator: Aggregator) -> None:
     (party,) = aggregator.enrol(1)
     asked = []

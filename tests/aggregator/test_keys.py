@@ -5,11 +5,14 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from aggregator.keys import KeyDirectory
+from aggregator import main
+from aggregator.keys import CHECKPOINT, KeyDirectory
+from aggregator.settings import Settings
 from fgpr import signatures
 from fgpr.errors import CryptographicError
 from fgpr.private_keys import to_pem
 from support.aggregator import together
+from support.databases import migrated_sqlite
 
 
 def public(key: object) -> bytes:
@@ -108,3 +111,54 @@ def test_a_place_that_is_no_folder(tmp_path: Path) -> None:
         KeyDirectory(tmp_path / "keys")
     with pytest.raises(CryptographicError, match="cannot use"):
         KeyDirectory(tmp_path / "keys" / "below")
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    keys = KeyDirectory(tmp_path / "keys")
+    os.mkfifo(tmp_path / "keys" / "service.pem", 0o600)
+    with pytest.raises(CryptographicError, match="no regular file"):
+        keys.service()
+
+
+def test_nothing_is_served_with_a_key_that_others_can_touch(tmp_path: Path) -> None:
+    settings = Settings(database=migrated_sqlite(tmp_path / "x.db"), keys=tmp_path / "keys")
+    KeyDirectory(settings.keys).ensure_service()
+    (settings.keys / "service.pem").chmod(0o640)
+    context = main.create_context(settings)
+    with pytest.raises(CryptographicError, match="chmod 600"):
+        main.create_app(settings, context)
+    context.database.close()
+
+
+def test_a_key_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    fsync, link = os.fsync, os.link
+
+    def synced(descriptor: int) -> None:
+        order.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        fsync(descriptor)
+
+    def linked(source: Path, target: Path) -> None:
+        order.append("link")
+        link(source, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "link", linked)
+    KeyDirectory(tmp_path / "keys").ensure_service()
+    assert order == ["file", "link", "folder"]
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_checkpoint_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    keys = KeyDirectory(tmp_path / "keys")
+    keys.remember("the first one")
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, call, fail)
+        with pytest.raises(CryptographicError, match="No space left on device"):
+            keys.remember("the second one")
+    assert keys.remembered() == "the first one"
+    assert [path.name for path in (tmp_path / "keys").iterdir()] == [CHECKPOINT]

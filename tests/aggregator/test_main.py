@@ -34,6 +34,12 @@ def test_a_database_without_its_schema_is_not_served(tmp_path: Path) -> None:
     context.database.close()
 
 
+def test_a_place_for_the_database_is_looked_at_before_it_is_opened(tmp_path: Path) -> None:
+    settings = Settings(database=f"sqlite:///{tmp_path / 'nowhere' / 'x.db'}", keys=tmp_path / "keys")
+    with pytest.raises(LocalProtocolError, match="no folder"):
+        main.create_context(settings)
+
+
 def test_without_its_service_key_nothing_is_served(tmp_path: Path) -> None:
     settings = Settings(database=f"sqlite:///{tmp_path / 'x.db'}", keys=tmp_path / "keys")
     context = main.create_context(settings)

@@ -101,6 +101,7 @@ CHANGES: dict[str, Callable[[Sent], None]] = {
     "another label": lambda sent: sent.change("Signature", lambda text: text.replace("fgpr", "other")),
     "two signatures": lambda sent: sent.lines.append(("signature", "other=:AAAA:")),
     "two inputs": lambda sent: sent.lines.append(("Signature-Input", 'fgpr=("@method")')),
+    "two types": lambda sent: sent.lines.insert(0, ("content-type", "text/plain")),
     "unsigned": lambda sent: sent.lines.clear(),
     "an escape": lambda sent: setattr(sent, "url", f"{ORIGIN}/v1/%61"),
     "dots": lambda sent: setattr(sent, "url", f"{ORIGIN}/v1/../x"),

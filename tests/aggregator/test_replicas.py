@@ -20,7 +20,7 @@ from aggregator.storage import federations
 from aggregator.storage.announcements import Listener
 from aggregator.storage.engine import Database
 from fgpr.errors import Conflict, Unavailable
-from fgpr.rest import RoundView
+from fgpr.rest import EnrolmentReceipt, RoundView
 from fgpr.secagg.stages import Stage
 from support.aggregator import Aggregator, free_port, together, wait_until
 from support.client import NAME
@@ -217,3 +217,21 @@ def test_doubled_transitions_happen_once(doubles: Doubles, lock: bool, monkeypat
     lost = [one for one in given if one is not None]
     # Without the lock the second may find that the first one erased what it is about to add up.
     assert {type(one) for one in lost} <= (set() if lock else {Unavailable, Conflict, KeyError})
+
+
+def test_fifty_enrolments_race_for_one_ticket_at_two_replicas(replicas: Replicas) -> None:
+    """Threat 5: one identity, whichever replica each of them asks."""
+    aggregator = replicas.first
+    ticket = aggregator.invite("bench-1")
+    parties = [
+        Party(ticket, Balanced([replicas.ports[number % 2]]), aggregator.clock, aggregator.context.random_bytes)
+        for number in range(50)
+    ]
+    results = together([party.enrol for party in parties])
+    for party in parties:
+        party.api.close()
+    winners = [party for party, result in zip(parties, results, strict=True) if isinstance(result, EnrolmentReceipt)]
+    assert len(winners) == 1
+    assert all(isinstance(result, EnrolmentReceipt | Conflict) for result in results)
+    assert [row[3] for row in aggregator.dump()["clients"]] == [winners[0].client.public_key()]
+    assert aggregator.kinds() == ["prior", "enrolled"]

@@ -1,59 +1,20 @@
 """Nothing secret stands in the database or its write-ahead log, in any spelling."""
 
 import base64
+import random
 import secrets
 import struct
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
+from canaries.regression import held_out_r2, standardised
+from canaries.search import CHUNK, hits, scan, secrets_of, spellings
 from fgpr import private_keys
-from fgpr.secagg.contributor import FIELD
-from fgpr.secagg.messages import Contribution
+from fgpr.secagg.contributor import FIELD, contribute
 from fgpr.secagg.stages import Stage
 from support.aggregator import Aggregator, served
-from support.client import ContributionWritten
-from support.party import Party
-
-
-def spellings(secret: bytes) -> Iterable[bytes]:
-    """The secret as it is, in hex, and in base64 however its bytes fall into threes."""
-    yield secret
-    yield secret.hex().encode()
-    yield secret.hex().upper().encode()
-    for lead in range(3):
-        whole = base64.b64encode(bytes(lead) + secret)
-        # Characters that only its own bytes decide.
-        yield whole[4 if lead else 0 : len(whole) - 4]
-        yield base64.urlsafe_b64encode(bytes(lead) + secret)[4 if lead else 0 : len(whole) - 4]
-
-
-def hits(files: bytes, known: dict[str, bytes]) -> list[str]:
-    return [name for name, secret in known.items() if any(one in files for one in spellings(secret))]
-
-
-def masks(party: Party) -> list[bytes]:
-    """The masks of its contributions: what was sent less what was encoded."""
-    bodies = [one.body for one in party.client.journal if isinstance(one, ContributionWritten)]
-    return [
-        FIELD.to_bytes(FIELD.sub(FIELD.from_bytes(Contribution.decode(body).masked, 4), encoded))
-        for body, encoded in zip(bodies, party.encoded, strict=True)
-    ]
-
-
-def secrets_of(party: Party) -> dict[str, bytes]:
-    known = {
-        "ticket": party.ticket.secret,
-        "identity": party.client.identity_key.private_bytes_raw(),
-        "identity as PEM": private_keys.to_pem(party.client.identity_key),
-    }
-    known |= {f"opening key {serial}": key.private_bytes_raw() for serial, key in party.client.opening_keys.items()}
-    known |= {f"mask {place}": mask for place, mask in enumerate(masks(party))}
-    for place, encoded in enumerate(party.encoded):
-        known[f"update {place}"] = encoded.astype("<u8").tobytes()
-        known |= {f"word {place}.{at}": struct.pack("<Q", word) for at, word in enumerate(encoded[:-1].tolist())}
-    return {f"{party.name}: {name}": secret for name, secret in known.items()}
+from support.federation import Federation
 
 
 def test_a_whole_run_leaves_no_secret(tmp_path: Path) -> None:
@@ -116,3 +77,41 @@ def test_the_search_finds_what_is_there(aggregator: Aggregator) -> None:
         text = b"x" + base64.b64encode(b"abc"[:lead] + public + b"de")
         assert hits(text, {"key": public}) == ["key"]
     assert hits(public.hex().encode(), {"key": public}) == ["key"]
+
+
+def test_the_quick_search_finds_what_the_plain_one_finds() -> None:
+    draw = random.Random(4)
+    known = {f"secret {number}": draw.randbytes(draw.choice([8, 16, 32, 119])) for number in range(60)}
+    noise = [draw.randbytes(draw.randrange(2000)) for _ in range(2000)]
+    planted = list(known)[:30]
+    for name in planted:
+        whole = [one for one in spellings(known[name]) if len(one) >= 8]
+        noise.insert(draw.randrange(len(noise)), draw.choice(whole))
+    content = b"".join(noise)
+    assert len(content) > 1_500_000
+    assert scan(content, known) == sorted(planted)
+    assert scan(content[:7], known) == []
+    # Over the border of two chunks, from each place in the last eight bytes of the first.
+    for back in range(9):
+        secret = known["secret 40"]
+        text = bytes(CHUNK - back) + secret + bytes(50)
+        assert scan(text, {"secret 40": secret}) == ["secret 40"]
+
+
+def test_what_is_stored_of_a_contribution_tells_nothing_of_its_update() -> None:
+    """Held-out R^2 of the update, by regression on every byte that is stored; without the mask it is 1."""
+    federation, rng = Federation(4), np.random.default_rng(11)
+    federation.plan()
+    checked = federation.check("client-01")
+    client, draw = federation.clients["client-01"], random.Random(12)
+    updates, stored, bare = [], [], []
+    for _ in range(400):
+        values = rng.uniform(-2, 2, 3)
+        made = contribute(checked, client.name, client.identity_key, values, 10, draw.randbytes).contribution
+        seen = made.masked + made.header.signature + made.header.message.boxes
+        seen += b"".join(box[:8] + box[-8:] for box in made.boxes)
+        updates.append(values)
+        stored.append(standardised(seen))
+        bare.append(standardised(FIELD.to_bytes(checked.codec.encode(values, 10).vector)))
+    assert held_out_r2(np.array(bare), np.array(updates)) > 0.99
+    assert held_out_r2(np.array(stored), np.array(updates)) < 0.02

@@ -149,6 +149,12 @@ def test_certificates_and_keys_that_do_not_serve(tmp_path: Path) -> None:
         serving.tls_context(settings(certificate, missing))
 
 
+def test_the_server_logs_nothing_of_its_own(aggregator: Aggregator) -> None:
+    """Its lines would hold paths and addresses."""
+    config = serving.configure(aggregator.app)
+    assert (config.access_log, config.log_config, config.server_header) == (False, None, False)
+
+
 def test_there_are_never_more_connections_than_files(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "setrlimit", lambda _, limits: asked.append(limits))

@@ -35,10 +35,18 @@ def test_parents_are_made_and_a_folder_may_exist(tmp_path: Path) -> None:
     assert (tmp_path / "a" / "b").is_dir()
 
 
+def test_a_folder_that_is_there_is_looked_at(tmp_path: Path) -> None:
+    keyfile.make_folder(tmp_path / "home")
+    (tmp_path / "home").chmod(0o770)
+    with pytest.raises(CryptographicError, match="chmod 700"):
+        keyfile.make_folder(tmp_path / "home")
+
+
 def test_a_file_in_the_way_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(CryptographicError, match=r"no folder|cannot"):
+        # Rights of a file say nothing of a folder.
+        with pytest.raises(CryptographicError, match=r"no folder|cannot look"):
             keyfile.make_folder(folder)
 
 

@@ -1,5 +1,5 @@
 from datetime import UTC, datetime, timedelta, timezone
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -7,7 +7,19 @@ from pydantic import ValidationError
 
 from fgpr import canonical, signatures
 from fgpr.errors import EncodingError, VerificationError
-from fgpr.message import Bytes, Count, Digest, Message, Name, Signed, Timestamp, instant, timestamp
+from fgpr.message import (
+    Bytes,
+    Count,
+    Digest,
+    Message,
+    Name,
+    PublicKey,
+    Signature,
+    Signed,
+    Timestamp,
+    instant,
+    timestamp,
+)
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
 
@@ -119,6 +131,19 @@ def test_many_bad_fields_are_counted() -> None:
 def test_a_message_is_frozen() -> None:
     with pytest.raises(ValidationError):
         READING.number = 4  # type: ignore[misc]  # that it is refused is the point
+
+
+@pytest.mark.parametrize(("kind", "length"), [(PublicKey, 32), (Signature, 64)])
+def test_keys_and_signatures_have_their_length(kind: Any, length: int) -> None:
+    class Keyed(Message):
+        """Holds one of them."""
+
+        value: kind
+
+    assert Keyed.from_json({"value": canonical.to_text(bytes(length))}).value == bytes(length)
+    for other in (0, length - 1, length + 1):
+        with pytest.raises(EncodingError, match="value: "):
+            Keyed.from_json({"value": canonical.to_text(bytes(other))})
 
 
 @pytest.mark.parametrize("length", [0, 31, 33])

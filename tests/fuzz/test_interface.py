@@ -1,10 +1,14 @@
 """Everything that OpenAPI describes, with what fits it and what does not, signed and unsigned.
 
-`make fuzz` runs the long form: FGPR_FUZZ_EXAMPLES is the number of requests for each operation and way.
+`make fuzz` runs the long form and counts: FGPR_FUZZ_EXAMPLES is the number of requests for each operation and way.
 """
 
+import json
 import os
+import secrets
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +35,8 @@ from support.client import NAME
 from support.staff import Staff
 
 EXAMPLES = int(os.environ.get("FGPR_FUZZ_EXAMPLES", "3"))
+COUNTS = os.environ.get("FGPR_FUZZ_COUNTS")
+"""A folder for a file from each operation and way: how many requests got which status."""
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -119,7 +125,7 @@ def fuzz(
     named: dict[str, Any] = {"federation": NAME, "client": CLIENT, "name": OPERATOR} if method != "delete" else {}
     known = {one["name"] for one in described.get("parameters", []) if one["in"] == "path"}
     paths = [{}, {name: value for name, value in named.items() if name in known}]
-    sent = 0
+    statuses: Counter[int] = Counter()
     operation = SCHEMA[path][method.upper()]
     for fixed in paths if paths[1] else paths[:1]:
         strategy = operation.as_strategy(generation_mode=mode, path_parameters=fixed)
@@ -134,13 +140,17 @@ def fuzz(
         )
         @given(case=strategy)
         def attack(case: schemathesis.Case) -> None:
-            nonlocal sent
-            sent += 1
             with requests.Session() as session:
                 response = case.call(base_url=aggregator.settings.origin, session=session, auth=auth, timeout=60)
+            statuses[response.status_code] += 1
             case.validate_response(response, checks=CHECKS)
             if refused:
                 assert response.status_code >= 400
 
-        attack()
-    assert sent > 0
+        try:
+            attack()
+        finally:
+            if COUNTS:
+                told = {"signed": auth is not None, "refused": refused, "statuses": statuses}
+                Path(COUNTS, f"{secrets.token_hex(8)}.json").write_text(json.dumps(told), encoding="utf-8")
+    assert statuses

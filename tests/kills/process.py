@@ -8,6 +8,7 @@ import asyncio
 import logging
 import os
 import pickle
+import select
 import signal
 import struct
 from collections.abc import Callable
@@ -30,6 +31,9 @@ from kills.tripwire import Tripwire
 from support.aggregator import Clock
 from support.client import NAME
 
+LOOK_SECONDS = 0.01
+"""Between two looks whether a process was stopped."""
+
 _LENGTH = struct.Struct(">Q")
 
 
@@ -50,9 +54,15 @@ class AggregatorProcess:
     Args:
         settings: its settings.
         prepare: done in it before it starts.
+
+    Attributes:
+        pid: of the process.
+        alive: whether it was not killed yet.
+        when_stopped: done each time that it was stopped before it answered; it goes on afterwards.
     """
 
     def __init__(self, settings: Settings, prepare: Callable[[], None]) -> None:
+        self.when_stopped: Callable[[], None] | None = None
         down, up = os.pipe(), os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
@@ -68,16 +78,21 @@ class AggregatorProcess:
         """Have something done at that time; what came of it.
 
         Raises:
-            Died: it was killed before it could answer.
+            Died: it was killed before it could answer, or slept meanwhile.
         """
         if not self.alive:
             raise Died
         try:
             send(self._write, (now, command, arguments))
-            return receive(self._read)
+            slept = self.when_stopped is not None and self._attend(self.when_stopped)
+            answer = receive(self._read)
         except (BrokenPipeError, EOFError) as error:
             self._reap()
             raise Died from error
+        if slept:
+            # Nobody waited for it.
+            raise Died
+        return answer
 
     def stop(self) -> None:
         """End it in good order."""
@@ -92,6 +107,16 @@ class AggregatorProcess:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
             self._reap()
+
+    def _attend(self, when_stopped: Callable[[], None]) -> bool:
+        slept = False
+        while not select.select([self._read], [], [], LOOK_SECONDS)[0]:
+            pid, status = os.waitpid(self.pid, os.WNOHANG | os.WUNTRACED)
+            if pid and os.WIFSTOPPED(status):
+                when_stopped()
+                os.kill(self.pid, signal.SIGCONT)
+                slept = True
+        return slept
 
     def _reap(self) -> None:
         os.waitpid(self.pid, 0)
@@ -196,8 +221,8 @@ class _Aggregator:
     def do_nothing(self) -> None:
         return
 
-    def do_arm(self, at: int) -> None:
-        self._tripwire.arm(at)
+    def do_arm(self, at: int, sent: signal.Signals = signal.SIGKILL) -> None:
+        self._tripwire.arm(at, sent)
 
     def do_seen(self) -> list[str]:
         return self._tripwire.seen

@@ -33,10 +33,15 @@ class Wire(Recorded):
         request.read()
         if request.method != "GET":
             self._site.sent.append((request.method, str(request.url), request.headers.raw, request.content))
+        loss = self._site.next_loss()
+        if loss == "request":
+            raise httpx.ConnectError("the request was lost")
         try:
             status, headers, content = self._site.ask("http", *self._site.parts(request))
         except Died as error:
             raise httpx.ReadError("the aggregator was killed") from error
+        if loss == "answer":
+            raise httpx.ReadError("the answer was lost")
         return httpx.Response(status, headers=headers, content=content)
 
 
@@ -50,6 +55,9 @@ class Site:
         sent: every request with an effect, signature and all.
         receipts: what was acknowledged.
         restarts: how often the aggregator was started again after it had died.
+        process: the one that serves.
+        losses: what is to be lost of requests to come, by their number from 1: "request" or "answer".
+        asked: requests so far.
     """
 
     settings: Settings
@@ -61,6 +69,13 @@ class Site:
     enrolled: set[str] = field(default_factory=set)
     restarts: int = 0
     process: AggregatorProcess | None = None
+    losses: dict[int, str] = field(default_factory=dict)
+    asked: int = 0
+
+    def next_loss(self) -> str | None:
+        """What is to be lost of the request that goes out now."""
+        self.asked += 1
+        return self.losses.pop(self.asked, None)
 
     def start(self) -> None:
         """Start the aggregator."""

@@ -54,6 +54,15 @@ def test_system_calls_that_fail_while_it_starts_and_writes_break_nothing(tmp_pat
         assert lines[f"syscalls: {kind} faults injected"]["value"] >= 3
 
 
+def test_a_replica_that_was_paused_and_what_a_proxy_loses_break_nothing(tmp_path: Path) -> None:
+    """While the last client contributes, which closes the round; `make pause` does it everywhere, on both databases."""
+    status, lines, printed = campaign(tmp_path, "--only", "losses", "paused-sqlite", "--from-act", "10", "--acts", "10")
+    assert status == 0, printed
+    for lost in ("request", "answer"):
+        assert lines[f"losses: {lost} faults injected"]["value"] >= 2
+    assert lines["paused-sqlite: commit faults injected"]["value"] >= 4
+
+
 def test_the_script_ends_rounds_in_every_way() -> None:
     assert {act.chapter for act in acts()} == ENDS.keys()
     assert list(ENDS.values())[-1] == ("published", "void", "carried")

@@ -1,4 +1,4 @@
-"""Counts the statements and commits of a process, and kills it at exactly one of them."""
+"""Counts the statements and commits of a process, and kills or stops it at exactly one of them."""
 
 import os
 import signal
@@ -21,22 +21,22 @@ class Tripwire:
 
     def __init__(self, engine: Engine) -> None:
         self.seen: list[str] = []
-        self._armed, self._at, self._writes = False, 0, False
+        self._armed, self._at, self._writes, self._signal = False, 0, False, signal.SIGKILL
         event.listen(engine, "before_cursor_execute", self._statement)
         event.listen(engine, "connect", self._connected)
         self._commit = engine.dialect.do_commit
         engine.dialect.do_commit = self._committing  # type: ignore[method-assign]  # the event comes before it only
 
-    def arm(self, at: int) -> None:
-        """Count from here on, and kill this process at number `at`, from 1; at none where that is 0."""
-        self.seen, self._armed, self._at = [], True, at
+    def arm(self, at: int, sent: signal.Signals = signal.SIGKILL) -> None:
+        """Count from here on, and send this process a signal at number `at`, from 1; at none where that is 0."""
+        self.seen, self._armed, self._at, self._signal = [], True, at, sent
 
     def _hit(self, what: str) -> None:
         if not self._armed:
             return
         self.seen.append(what)
         if len(self.seen) == self._at:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), self._signal)
 
     def _statement(self, _connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         self._writes = self._writes or statement.startswith(WRITES)

@@ -2,20 +2,17 @@
 
 import hashlib
 import json
-import os
-import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
 from mutants.mutant import Mutant, mutants
+from mutants.tree import ROOT, Tree
 
-ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path("libs/fgpr/secagg")
 LOG = Path("libs/fgpr/auditlog")
 ELSEWHERE = {
@@ -43,9 +40,6 @@ ELSEWHERE = {
     "replacing": Path("services/aggregator/service/rotation.py"),
 }
 """Modules with checks that lie outside of PACKAGE."""
-
-LONGEST = 300.0
-"""Seconds after which a run that has not ended counts as red: the mutant hangs."""
 
 TESTS: dict[str, tuple[str, ...]] = {
     "committee": ("tests/fgpr/secagg/test_committee.py",),
@@ -137,47 +131,6 @@ class Verdict:
     killed: bool
 
 
-class Tree:
-    """A copy of what the tests need, for one mutant at a time."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        # A server brings its schema up, and the table of roles is held against its page.
-        for part in ("libs", "services", "migrations", "docs", "tests"):
-            shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__", ".*"))
-        shutil.copy(ROOT / "pyproject.toml", folder)
-
-    def turns_red(self, module: str, source: str) -> bool:
-        """Whether the tests of this module fail with this source of it."""
-        path = self._folder / place_of(module)
-        original = path.read_text(encoding="utf-8")
-        path.write_text(source, encoding="utf-8")
-        try:
-            return self._run(TESTS[module]) != 0
-        finally:
-            path.write_text(original, encoding="utf-8")
-
-    def _run(self, tests: Iterable[str]) -> int:
-        # No compiled files: a mutant of the same size and second would be taken for the one before.
-        environment = os.environ | {
-            "PYTHONPATH": os.pathsep.join(str(self._folder / part) for part in ("libs", "services", "tests")),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "OPENBLAS_NUM_THREADS": "1",
-        }
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-        # One database tells as much as two.
-        command += ["-k", "not postgresql", *tests]
-        try:
-            done = subprocess.run(
-                command, cwd=self._folder, env=environment, capture_output=True, timeout=LONGEST, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return 1
-        if done.returncode not in (0, 1, 2):
-            raise RuntimeError(f"pytest broke off with {done.returncode}: {done.stdout.decode()[-2000:]}")
-        return done.returncode
-
-
 class Memory:
     """Verdicts of earlier runs, by what they depend on: a campaign that was broken off goes on where it was."""
 
@@ -222,14 +175,15 @@ def run(
     Raises:
         RuntimeError: the suite is red without a mutant, or pytest broke off.
     """
+    made = [Tree(folder / str(number)) for number in range(processes)]
     trees: SimpleQueue[Tree] = SimpleQueue()
-    for number in range(processes):
-        trees.put(Tree(folder / str(number)))
+    for tree in made:
+        trees.put(tree)
 
     def judge(module: str, source: str) -> bool:
         tree = trees.get()
         try:
-            return tree.turns_red(module, source)
+            return tree.run(place_of(module), source, TESTS[module]).red
         finally:
             trees.put(tree)
 
@@ -246,7 +200,9 @@ def run(
         on_verdict(found)
         return found
 
-    with ThreadPoolExecutor(processes) as pool:
+    with ExitStack() as stack, ThreadPoolExecutor(processes) as pool:
+        for tree in made:
+            stack.enter_context(tree)
         if any(memory.recall(mutant) is None for mutant in chosen):
             list(pool.map(green, dict.fromkeys(mutant.module for mutant in chosen)))
         return list(pool.map(verdict, chosen))

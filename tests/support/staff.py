@@ -16,10 +16,17 @@ from support.party import Recorded
 class Staff:
     """One person with a ticket; nothing is sent before `enrol`."""
 
-    def __init__(self, aggregator: Aggregator, name: str, role: StaffRole, ticket: StaffTicket | None = None) -> None:
+    def __init__(
+        self,
+        aggregator: Aggregator,
+        name: str,
+        role: StaffRole,
+        ticket: StaffTicket | None = None,
+        transport: Recorded | None = None,
+    ) -> None:
         self.name, self.aggregator = name, aggregator
         self.ticket = ticket or staff.invite(aggregator.context, name, role)
-        self.transport = Recorded()
+        self.transport = transport or Recorded()
         aggregator.transports.append(self.transport)
         self.sign_with(Ed25519PrivateKey.generate())
 

@@ -2,13 +2,20 @@
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 
 import httpx
 import uvicorn
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from fastapi import FastAPI
+from http_message_signatures import HTTPMessageSigner, MappingKeyResolver
+from http_message_signatures.algorithms import ED25519
 from starlette.testclient import TestClient
+
+from client_agent import api
+from fgpr import signatures
 
 
 class InProcess(httpx.BaseTransport):
@@ -42,3 +49,12 @@ def serving(app: FastAPI) -> Iterator[str]:
         finally:
             server.should_exit = True
             thread.join(30)
+
+
+def as_another(key: Ed25519PrivateKey, other: bytes, clock: Callable[[], datetime], epoch: str) -> "api._Signature":
+    """What signs with `key` and says that it is the one whose public half is `other`, 32 bytes."""
+    made = api._Signature(key, clock, epoch)
+    made._key_id = signatures.key_id(other)
+    keys = MappingKeyResolver(public_keys={}, private_keys={made._key_id: key})
+    made._signer = HTTPMessageSigner(signature_algorithm=ED25519, key_resolver=keys)
+    return made

@@ -47,7 +47,7 @@ def contribute(context: Context, caller: Caller, federation: str, number: int, c
     digest = hashlib.sha256(body).digest()
     checked = _checked(context, caller, federation, number, client, body)
     with context.database.write() as connection:
-        sender = begin(context, connection, caller, federation, client)
+        begin(context, connection, caller, federation, client)
         receipt = Receipt(federation=federation, round=number, client=client, body=digest, counted=True)
         known = contributions.read_body_digest(connection, federation, number, client)
         if known is not None:
@@ -57,7 +57,6 @@ def contribute(context: Context, caller: Caller, federation: str, number: int, c
         now = rounds.read_state(connection, federation, number)
         if checked is None or not _takes_contributions(context, now):
             raise too_late(connection, rounds.read(connection, federation, number), "contributions")
-        check_key(checked.roster, sender, number)
         contributions.add(connection, federation, number, checked.contribution)
         return Taken(receipt, due=may_be_full(connection, checked.plan))
 
@@ -76,7 +75,6 @@ class _Checked:
     """A contribution that holds, with what it was checked against."""
 
     plan: Plan
-    roster: Roster
     contribution: ContributionRow
 
 
@@ -85,8 +83,8 @@ def _checked(
 ) -> _Checked | None:
     """A contribution read and verified, before the writing transaction, which only judges what can have changed since.
 
-    Plan and roster of a round never change. None where nothing is to be verified: the round takes no more, or this
-    client's contribution is stored.
+    Plan and roster of a round never change, nor does the key behind a key id. None where nothing is to be verified: the
+    round takes no more, or this client's contribution is stored.
     """
     with context.database.read() as connection:
         sender = _sender(connection, caller, federation, client)
@@ -110,7 +108,7 @@ def _checked(
         # As `canonical.encode` writes a list of base64, which has nothing to escape.
         boxes=b'["' + '","'.join(map(canonical.to_text, contribution.boxes)).encode("ascii") + b'"]',
     )
-    return _Checked(plan, roster, made)
+    return _Checked(plan, made)
 
 
 def _takes_contributions(context: Context, now: RoundState) -> bool:

@@ -65,6 +65,34 @@ def test_a_slow_body_has_to_keep_its_rate(hasty: Aggregator, pause: float, size:
     assert answer.status == status
 
 
+def test_a_gigabyte_that_is_declared_is_not_waited_for(hasty: Aggregator) -> None:
+    # Nothing of it comes: whoever waited for it would answer 408.
+    answer = exchange(hasty.settings.origin, head(1024 * MIB))
+    assert (answer.status, answer.headers["connection"]) == (413, "close")
+    assert answer.problem()["limit"] == MIB
+
+
+def test_a_gigabyte_in_chunks_is_cut_off(tmp_path: Path) -> None:
+    chunk = b"10000\r\n" + bytes(2**16) + b"\r\n"
+    with (
+        served(tmp_path, keeps_deadlines=False, bodies_bytes=4096 * MIB) as aggregator,
+        connected(aggregator.settings.origin) as connection,
+    ):
+        connection.sendall(head(-1))
+        sent = 0
+        try:
+            while sent < 1024 * MIB:
+                connection.sendall(chunk)
+                sent += 2**16
+        except OSError:
+            pass
+        content = all_of(connection)
+    # What lies in the buffers of the two sockets, and not more.
+    assert sent < 64 * MIB
+    # The rest of it may reset the connection before the answer is read.
+    assert not content or answer_of(content).status == 413
+
+
 def test_what_nobody_reads_ends_the_connection(hasty: Aggregator) -> None:
     # An unsigned route reads no body: one that never ends would hold the connection for nothing.
     with connected(hasty.settings.origin) as connection:

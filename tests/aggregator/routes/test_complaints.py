@@ -181,6 +181,18 @@ def test_whoever_complained_does_not_open_nor_the_other_way_round(aggregator: Ag
     assert aggregator.kinds().count("complaint") == 1
 
 
+def test_whoever_replaced_its_key_complains_of_no_running_round(aggregator: Aggregator) -> None:
+    member = closed(aggregator, {4})[3]
+    body = member.complaint()
+    member.rotate()
+    before = aggregator.dump()
+    assert (
+        "first round whose roster names the new one"
+        in refusal(member, Conflict, lambda: member.send_complaint(body, 1))["detail"]
+    )
+    assert aggregator.dump() == before
+
+
 def test_what_is_no_complaint_of_this_member_and_round_is_refused(aggregator: Aggregator) -> None:
     parties = closed(aggregator, {4})
     parties[3].complain()

@@ -1,10 +1,13 @@
 from dataclasses import replace
+from typing import Any
 
 import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from aggregator.service import enrolment
+from aggregator.storage import clients
+from aggregator.storage.clients import TicketRow
 from fgpr import signatures
 from fgpr.errors import Conflict, CryptographicError, EncodingError, Forbidden, Unauthenticated, VerificationError
 from fgpr.message import Signed
@@ -13,6 +16,7 @@ from fgpr.secagg.messages import OpeningKey
 from support.aggregator import Aggregator, caller_of, together
 from support.client import NAME
 from support.party import Party, Recorded, refusal
+from support.wire import as_another
 
 
 def test_a_ticket_makes_one_identity(aggregator: Aggregator) -> None:
@@ -60,6 +64,32 @@ def test_the_request_is_signed_by_the_key_that_it_enrols(aggregator: Aggregator)
     assert told["status"] == 401
     url, headers = f"{party.ticket.origin}/v1/enrolments", {"Content-Type": "application/json"}
     assert party.transport.again(httpx.Request("POST", url, content=body, headers=headers)).status_code == 401
+    assert aggregator.dump() == before
+
+
+def test_the_request_names_the_key_that_it_enrols(aggregator: Aggregator) -> None:
+    """By another one's id the key could be taken for that of its holder."""
+    party, other = aggregator.party("bench-1"), aggregator.party("bench-2")
+    party.api._signature = as_another(
+        party.client.identity_key, other.client.public_key(), aggregator.clock, party.ticket.epoch
+    )
+    before = aggregator.dump()
+    assert refusal(party, Unauthenticated, party.enrol)["status"] == 401
+    assert aggregator.dump() == before
+
+
+def test_who_read_a_ticket_before_another_took_it(aggregator: Aggregator, monkeypatch: pytest.MonkeyPatch) -> None:
+    party = aggregator.party("bench-1")
+    party.enrol()
+    late = Party(party.ticket, party.transport, aggregator.clock, aggregator.context.random_bytes)
+    before, read = aggregator.dump(), clients.read_ticket
+
+    def stale(*asked: Any, **options: Any) -> TicketRow | None:
+        found = read(*asked, **options)
+        return None if found is None else replace(found, used_by=None)
+
+    monkeypatch.setattr(clients, "read_ticket", stale)
+    assert "another key took up this ticket" in refusal(late, Conflict, late.enrol)["detail"]
     assert aggregator.dump() == before
 
 

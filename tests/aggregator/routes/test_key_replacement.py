@@ -5,10 +5,19 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from aggregator.service import enrolment, rosters
 from aggregator.service.inspection import verify_database
+from aggregator.storage import clients
 from client_agent import opening_keys
 from fgpr import signatures
 from fgpr.auditlog.entries import KeyReplaced
-from fgpr.errors import Conflict, CryptographicError, EncodingError, Forbidden, QuotaExceeded, VerificationError
+from fgpr.errors import (
+    Conflict,
+    CryptographicError,
+    EncodingError,
+    Forbidden,
+    QuotaExceeded,
+    Unavailable,
+    VerificationError,
+)
 from fgpr.rotation import RotationReceipt, RotationRequest, SignedKeyChange
 from fgpr.secagg.stages import Stage
 from fgpr.secagg.suites import private_half
@@ -213,6 +222,16 @@ def test_of_two_replacements_at_once_one_stands(aggregator: Aggregator) -> None:
     assert sum(isinstance(result, Forbidden) for result in results) == 7
     assert aggregator.kinds().count("rotated") == 1
     verify_database(aggregator.context.database, aggregator.anchors())
+
+
+def test_a_row_that_changed_meanwhile(aggregator: Aggregator, monkeypatch: pytest.MonkeyPatch) -> None:
+    party = aggregator.enrol(1)[0]
+    body = party.rotation(Ed25519PrivateKey.generate())
+    before = aggregator.dump()
+    monkeypatch.setattr(clients, "replace_key", lambda *_: False)
+    with pytest.raises(Unavailable, match="is being replaced by another request"):
+        party.send_rotation(body)
+    assert aggregator.dump() == before
 
 
 def test_a_revoked_client_replaces_nothing(aggregator: Aggregator) -> None:

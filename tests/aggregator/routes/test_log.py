@@ -1,6 +1,7 @@
 import httpx
 import pytest
 
+from aggregator.service import audit
 from fgpr import merkle
 from fgpr.auditlog.bundle import check_key
 from fgpr.errors import UnknownResource
@@ -79,6 +80,13 @@ def test_what_the_log_does_not_have(aggregator: Aggregator, parties: list[Party]
         assert refusal(party, UnknownResource, act)["status"] == 404
 
 
+def test_a_page_has_so_many_leaves(parties: list[Party], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert audit.MOST_ENTRIES == 1_000
+    monkeypatch.setattr(audit, "MOST_ENTRIES", 2)
+    page = parties[0].entries(1, 2**40)
+    assert (page.start, page.end, len(page.leaves)) == (1, 3, 2)
+
+
 def test_the_log_is_read_without_a_signature(parties: list[Party]) -> None:
     answer = httpx.get(f"{parties[0].ticket.origin}/v1/log/entries?start=0&end=1")
     assert answer.status_code == 200
@@ -121,3 +129,10 @@ def test_the_checkpoint_comes_with_the_key_that_names_the_log(parties: list[Part
     view = CheckpointView.decode(asked(parties[0], "checkpoint").content)
     assert view.service_key == parties[0].ticket.service_key
     check_key(view.note, view.service_key)
+
+
+@pytest.mark.parametrize("name", ["Signature", "Signature-Input"])
+def test_half_a_signature_is_one_that_does_not_hold(aggregator: Aggregator, name: str) -> None:
+    url = f"{aggregator.settings.origin}/v1/log/checkpoint"
+    assert httpx.get(url).status_code == 200
+    assert httpx.get(url, headers={name: "fgpr=:AAAA:"}).status_code == 401

@@ -1,6 +1,8 @@
 """Operators and auditors over a real server: what they do, and what it does to a federation."""
 
 import json
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -8,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from aggregator.service import staff
 from aggregator.service.caller import Caller
 from aggregator.service.inspection import verify_database
+from aggregator.storage import staff as stored
 from fgpr import signatures
 from fgpr.auditlog.entries import StateChanged
 from fgpr.errors import (
@@ -31,6 +34,7 @@ from support.client import NAME
 from support.federation import SPEC
 from support.party import Party, Recorded, refusal
 from support.staff import Staff
+from support.wire import as_another
 
 
 @pytest.fixture
@@ -98,6 +102,31 @@ def test_the_request_is_signed_by_the_key_that_it_enrols(aggregator: Aggregator)
     before = aggregator.dump()
     with pytest.raises(Unauthenticated):
         person.api.post("/v1/operator/enrolments", body)
+    assert aggregator.dump() == before
+
+
+def test_the_request_names_the_key_that_it_enrols(aggregator: Aggregator) -> None:
+    person, other = Staff(aggregator, "olga", "operator"), signatures.public_bytes(Ed25519PrivateKey.generate())
+    person.api._signature = as_another(person.key, other, aggregator.clock, person.ticket.epoch)
+    before = aggregator.dump()
+    with pytest.raises(Unauthenticated):
+        person.enrol()
+    assert aggregator.dump() == before
+
+
+def test_who_read_a_ticket_before_another_took_it(aggregator: Aggregator, monkeypatch: pytest.MonkeyPatch) -> None:
+    person = Staff(aggregator, "olga", "operator")
+    person.enrol()
+    late = Staff(aggregator, "olga", "operator", person.ticket)
+    before, read = aggregator.dump(), stored.read_ticket
+
+    def stale(*asked: Any) -> stored.StaffTicketRow | None:
+        found = read(*asked)
+        return None if found is None else replace(found, used_by=None)
+
+    monkeypatch.setattr(stored, "read_ticket", stale)
+    with pytest.raises(Conflict, match="another key took up this ticket"):
+        late.enrol()
     assert aggregator.dump() == before
 
 

@@ -1,15 +1,18 @@
 """A revocation between the check of a signature and the commit: no effect commits for a key after it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from aggregator import auth
-from aggregator.service import enrolment, rotation, staff
+from aggregator.service import enrolment, rotation, rounds, staff, steering
 from aggregator.service.caller import Caller
-from fgpr.errors import Forbidden
+from aggregator.service.context import Context
+from aggregator.storage import federations, postgresql
+from fgpr import signatures
+from fgpr.errors import Forbidden, Unavailable
 from support.aggregator import Aggregator, caller_of, together
 from support.client import NAME
 from support.party import Party
@@ -145,3 +148,62 @@ def test_revoked_and_acting_at_once(aggregator: Aggregator) -> None:
         elif leaf.kind == "rotated":
             assert leaf.client not in gone
     assert len(gone) == 8
+
+
+@pytest.mark.parametrize("contributed", [True, False])
+def test_a_cohort_without_who_was_revoked(aggregator: Aggregator, contributed: bool) -> None:
+    """Neither is its contribution counted, nor is it waited for."""
+    *others, last, gone = aggregator.enrol(5)
+    aggregator.advance()
+    for party in [*others, gone] if contributed else others:
+        party.contribute()
+    enrolment.revoke(aggregator.context, NAME, gone.name)
+    last.contribute()
+    cohort = aggregator.round(1).cohort
+    assert cohort is not None
+    assert cohort.message.clients() == {party.name for party in (*others, last)}
+
+
+@pytest.fixture
+def impatient(aggregator: Aggregator, monkeypatch: pytest.MonkeyPatch) -> Iterator[Context]:
+    """Another replica, which does not wait for locks."""
+    monkeypatch.setattr(postgresql, "LOCK_WAIT_MS", 100)
+    made = aggregator.second_replica()
+    yield made
+    made.database.close()
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_revocation_waits_for_an_effect_under_way(aggregator: Aggregator, impatient: Context) -> None:
+    """On SQLite every writer waits for every other one."""
+    (party,) = aggregator.enrol(1)
+    with aggregator.context.database.write() as connection:
+        caller = caller_of(party, aggregator.clock)
+        rounds.begin(aggregator.context, connection, caller, NAME, party.name)
+        with pytest.raises(Unavailable, match="LockNotAvailable"):
+            enrolment.revoke(impatient, NAME, party.name)
+    enrolment.revoke(impatient, NAME, party.name)
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_reader_s_revocation_waits_for_its_federation_too(aggregator: Aggregator, impatient: Context) -> None:
+    """It changes no roster; but whoever locks in another order waits for one that waits for him."""
+    aggregator.party("reader", "reader").enrol()
+    with aggregator.context.database.write() as connection:
+        federations.lock(connection, NAME)
+        with pytest.raises(Unavailable, match="LockNotAvailable"):
+            enrolment.revoke(impatient, NAME, "reader")
+    enrolment.revoke(impatient, NAME, "reader")
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_revocation_waits_for_an_operator_s_effect_under_way(aggregator: Aggregator, impatient: Context) -> None:
+    person = Staff(aggregator, "olga", "operator")
+    person.enrol()
+    key = signatures.public_bytes(person.key)
+    caller = Caller(signatures.key_id(key), key, "n" * 30, aggregator.clock())
+    with aggregator.context.database.write() as connection:
+        steering._spend(aggregator.context, connection, caller)
+        with pytest.raises(Unavailable, match="LockNotAvailable"):
+            staff.revoke(impatient, "olga")
+    staff.revoke(impatient, "olga")

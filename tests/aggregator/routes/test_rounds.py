@@ -160,6 +160,24 @@ def test_openings(aggregator: Aggregator, four: list[Party]) -> None:
     assert aggregator.dump() == before
 
 
+def test_openings_are_acknowledged_alike_when_the_round_has_ended(aggregator: Aggregator, four: list[Party]) -> None:
+    for party in four:
+        party.contribute()
+    bodies = [party.opening() for party in four]
+    for party, body in zip(four, bodies, strict=True):
+        party.send_opening(body, 1)
+    assert aggregator.round(1).stage is Stage.PUBLISHED
+    before = aggregator.dump()
+    for party, body in zip(four, bodies, strict=True):
+        answered = party.transport.answers[-1]
+        assert party.send_opening(body, 1).counted
+        assert party.transport.answers[-1] == answered
+    before.pop("nonces")
+    after = aggregator.dump()
+    after.pop("nonces")
+    assert after == before
+
+
 def test_an_opening_key_of_another_client_is_refused(aggregator: Aggregator, four: list[Party]) -> None:
     for party in four:
         party.contribute()

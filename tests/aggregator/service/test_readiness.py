@@ -65,6 +65,14 @@ def test_a_database_that_is_damaged(aggregator: Aggregator) -> None:
     assert [fault.partition(":")[0] for fault in faults] == ["schema", "database"]
 
 
+def test_what_nobody_foresaw_is_a_fault_too(aggregator: Aggregator, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("of a client")
+
+    monkeypatch.setattr(readiness.migrate, "check_schema", fail)
+    assert ReadinessCheck(aggregator.context, Seconds()).look().faults == ("schema: KeyError",)
+
+
 def test_one_look_serves_all_who_ask_within_a_second(aggregator: Aggregator) -> None:
     check = ReadinessCheck(aggregator.context, lambda: 5.0)
     assert check.look().ready

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -39,6 +40,16 @@ def test_ids_and_keys_are_unique(aggregator: Aggregator) -> None:
         assert clients.read_client(connection, "another", "bench") is None
         assert clients.read_key_holder(connection, "key id") == row
         assert clients.read_key_holder(connection, "another key id") is None
+
+
+def test_a_row_that_is_revoked_meanwhile_gets_no_other_key(aggregator: Aggregator) -> None:
+    aggregator.enrol(1)
+    with aggregator.context.database.write() as connection:
+        row = clients.read_client(connection, NAME, "client-00")
+        assert row is not None
+        assert clients.revoke(connection, NAME, "client-00", aggregator.clock())
+        assert not clients.replace_key(connection, row, bytes(32), "another key id", None)
+        assert not clients.replace_key(connection, replace(row, identity_key=bytes(32)), bytes(32), "another", None)
 
 
 def test_readers_stand_in_no_roster(aggregator: Aggregator) -> None:

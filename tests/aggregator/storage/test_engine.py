@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import column, select, table, text
+from sqlalchemy.exc import IntegrityError
 
 from aggregator.storage import postgresql, sqlite
 from aggregator.storage.engine import Database
@@ -99,6 +100,21 @@ def test_what_the_database_cannot_do_is_unavailable(database: Database, tmp_path
     with database.write(), pytest.raises(Unavailable, match="does not answer"), locked.write():
         pass
     locked.close()
+
+
+@only_sqlite
+def test_a_damaged_file_is_unavailable(database: Database) -> None:
+    database.close()
+    Path(database.url.removeprefix("sqlite:///")).write_bytes(b"rubbish" * 1000)
+    with pytest.raises(Unavailable, match="is damaged, or is none"), database.read() as connection:
+        connection.execute(text("SELECT value FROM counter"))
+
+
+def test_errors_have_no_values(database: Database) -> None:
+    canary = b"canary of a client"
+    with pytest.raises(IntegrityError) as raised, database.write() as connection:
+        connection.execute(text("INSERT INTO counter VALUES (1, 0, :secret)"), {"secret": canary})
+    assert "canary" not in str(raised.value)
 
 
 def test_more_threads_than_connections(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:

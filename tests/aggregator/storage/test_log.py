@@ -1,6 +1,9 @@
 import pytest
+from sqlalchemy import insert
+from sqlalchemy.exc import IntegrityError
 
-from aggregator.storage import log
+from aggregator.storage import log, postgresql
+from aggregator.storage.tables import log_leaves
 from fgpr import merkle
 from fgpr.errors import Unavailable, UnknownResource
 from support.aggregator import Aggregator
@@ -77,3 +80,25 @@ def test_a_log_that_was_never_started(aggregator: Aggregator) -> None:
         connection.exec_driver_sql("DELETE FROM log_head")
         with pytest.raises(UnknownResource, match="fgpr-aggregator migrate"):
             log.read_head(connection)
+
+
+def test_one_leaf_a_place(aggregator: Aggregator) -> None:
+    leaves = aggregator.raw_leaves()
+    assert leaves
+    with pytest.raises(IntegrityError), aggregator.context.database.write() as connection:
+        connection.execute(insert(log_leaves).values(index=0, leaf=b"another"))
+    assert aggregator.raw_leaves() == leaves
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_writer_waits_for_the_one_before(aggregator: Aggregator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On SQLite every writer does."""
+    monkeypatch.setattr(postgresql, "LOCK_WAIT_MS", 100)
+    other = aggregator.second_replica().database
+    with aggregator.context.database.write() as connection:
+        log.read_head(connection, lock=True)
+        with pytest.raises(Unavailable, match="LockNotAvailable"), other.write() as second:
+            log.read_head(second, lock=True)
+    with other.write() as second:
+        log.append(second, [b"leaf"], sign)
+    other.close()
