@@ -254,7 +254,9 @@ ATTACKS: list[Attack] = [
         _together(17, 2),
         clients=20,
     ),
-    on_round("13", "R", "three of twenty lie together, so that three look wrong", "aborted", _together(20, 3), clients=20),
+    on_round(
+        "13", "R", "three of twenty lie together, so that three look wrong", "aborted", _together(20, 3), clients=20
+    ),
     Attack(
         "13",
         "R",

@@ -66,7 +66,7 @@ def test_rounds_follow_one_another_with_fresh_keys() -> None:
     assert all(min(client.opening_keys) == 3 for client in made.clients.values())
 
 
-# Eight clients: t = 6, min_cohort = 3. Whoever contributed may be gone when it comes to opening, and the other way round.
+# Eight clients: t = 6, min_cohort = 3. Whoever contributed may be gone when it comes to opening, and the reverse.
 @pytest.mark.parametrize(
     "silent", [(), ("client-00",), ("client-02", "client-05"), ("client-01", "client-03", "client-04")]
 )

@@ -109,7 +109,8 @@ def test_as_many_liars_as_they_frame_stop_a_round_that_all_opened_and_no_more(
 
 
 @pytest.mark.parametrize(
-    ("size", "came", "liars", "framed"), [(20, 20, 4, 2), (10, 10, 2, 1), (20, 20, 6, 0), (20, 17, 2, 1), (20, 17, 3, 0)]
+    ("size", "came", "liars", "framed"),
+    [(20, 20, 4, 2), (10, 10, 2, 1), (20, 20, 6, 0), (20, 17, 2, 1), (20, 17, 3, 0)],
 )
 def test_more_liars_than_that_publish_what_they_like_and_nobody_is_convicted(
     size: int, came: int, liars: int, framed: int

@@ -37,36 +37,44 @@ def learned(modulus: int, threshold: int, seen: Iterable[Seen]) -> list[Learned]
     lines = list(seen)
     clients = sorted(set[str]().union(*(line.clients for line in lines)))
     # A row: the coefficients of each power of each polynomial, the highest powers first and the masks last; the value.
-    rows = [
-        [pow(line.seat, power, modulus) * (name in line.clients) for power in range(threshold)[::-1] for name in clients]
-        + [line.value]
-        for line in lines
+    rows = []
+    for line in lines:
+        powers = [pow(line.seat, power, modulus) for power in range(threshold)[::-1]]
+        rows.append([power * (name in line.clients) for power in powers for name in clients] + [line.value])
+    hidden = (threshold - 1) * len(clients)
+    combinations = _reduced(rows, modulus, hidden)
+    return [
+        Learned({name: factor for name, factor in zip(clients, masks, strict=False) if factor}, masks[-1])
+        for masks in combinations
     ]
-    hidden, width, done = (threshold - 1) * len(clients), threshold * len(clients), 0
-    found: list[int] = []
-    for column in range(width):
+
+
+def _reduced(rows: list[list[int]], modulus: int, hidden: int) -> list[list[int]]:
+    """Gaussian elimination: the combinations of the rows that begin with so many zeros, in reduced echelon form.
+
+    The last column is that of values and takes part in no choice of a pivot. What is given back begins after the zeros.
+    """
+    done = kept = 0
+    for column in range(len(rows[0]) - 1):
+        if column == hidden:
+            kept = done
         pivot = next((at for at in range(done, len(rows)) if rows[at][column]), None)
         if pivot is None:
             continue
         rows[done], rows[pivot] = rows[pivot], rows[done]
         inverse = pow(rows[done][column], -1, modulus)
         rows[done] = [value * inverse % modulus for value in rows[done]]
-        # Above the pivot it matters among the masks only: those rows are the basis.
-        for at in range(len(rows)):
-            factor = rows[at][column]
-            if factor and (at > done or (at < done and column >= hidden)):
+        # Above the pivot it matters in what is given back only.
+        for at in [*range(kept if column >= hidden else done, done), *range(done + 1, len(rows))]:
+            if factor := rows[at][column]:
                 rows[at] = [(one - factor * other) % modulus for one, other in zip(rows[at], rows[done], strict=True)]
-        if column >= hidden:
-            found.append(done)
         done += 1
-    return [
-        Learned({name: rows[at][hidden + place] for place, name in enumerate(clients) if rows[at][hidden + place]}, value)
-        for at in found
-        for value in (rows[at][width],)
-    ]
+    return [row[hidden:] for row in rows[kept:done]]
 
 
-def pooled(federation: Federation, corrupt: Iterable[str], counted: Mapping[str, Iterable[str]], number: int) -> list[Seen]:
+def pooled(
+    federation: Federation, corrupt: Iterable[str], counted: Mapping[str, Iterable[str]], number: int
+) -> list[Seen]:
     """What an aggregator has of one number of the newest round, with these members' keys.
 
     Args:

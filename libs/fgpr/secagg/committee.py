@@ -1,8 +1,8 @@
 """The committee of a round: how many seats, who sits on them, how many openings it takes.
 
 Letters of docs/protocol.md: c seats, x of them corrupt at most, threshold t, K of the invited corrupt at most. With
-t = floor((2c + x) / 3) + 1 at least t - x honest members have to answer alike, more than two thirds of the c - x. Half of
-them would already keep two cohorts from being opened; from two thirds on nothing can be learned either of answers to
+t = floor((2c + x) / 3) + 1 at least t - x honest members have to answer alike, more than two thirds of the c - x. Half
+of them would already keep two cohorts from being opened; from two thirds on nothing is learned either from answers to
 different cohorts, none of which t members gave (docs/protocol.md, Why it holds).
 
 gamma and delta are floats in a plan; they count as the decimals that are written there, so that a share of 0.29 of
@@ -97,8 +97,8 @@ def size(
     if missable < wanted:
         raise CommitteeError(
             f"{seats} seats of {servants} with {x} corrupt have threshold {t} and can miss {missable} members; delta "
-            f"{delta} asks for {wanted}: there must be more seats (clients that serve, committee_cap), or delta or gamma "
-            "be lower"
+            f"{delta} asks for {wanted}: more seats are needed (clients that serve, committee_cap) or a lower "
+            "delta or gamma"
         )
     together = max_corrupt_in_group(invited, k, groups)
     if min_cohort is None:
