@@ -12,7 +12,7 @@ from aggregator import main
 from aggregator.service import admission, audit, schedule
 from aggregator.service import rounds as service
 from aggregator.storage import clients, installation, rounds, tables
-from aggregator.storage.rounds import ContributionRow
+from aggregator.storage.contributions import ContributionRow
 from fgpr.auditlog.entries import Revoked
 
 

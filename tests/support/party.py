@@ -240,9 +240,12 @@ class Party:
         """The answer to the newest round's cohort, written to the journal."""
         checked = self.check()
         view = self.cohort(checked.plan.round)
-        start, end = span_start(checked, self.client.history()).size, view.cohort.message.checkpoint.size
+        history, end = self.client.history(), view.cohort.message.checkpoint.size
+        start, kept = span_start(checked, history).size, history.checkpoint
         got = self.entries(start, end)
-        span = LogSpan(merkle.Frontier(start, got.frontier), got.leaves)
+        # Others' openings are leaves: whoever checks the plan after them keeps a checkpoint later than the cohort's.
+        since = self.consistency(end, kept.size) if kept is not None and kept.size > end else ()
+        span = LogSpan(merkle.Frontier(start, got.frontier), got.leaves, since)
         return self._answer(checked, view, span)
 
     def opening_of_nothing(self, number: int) -> bytes:
@@ -290,7 +293,6 @@ class Party:
             self.client.member(checked.plan),
             self.client.new_key(),
             service_key=self.ticket.service_key,
-            # The kept checkpoint is not moved here, so no proof from the cohort's to a later one is needed.
             history=self.client.history(),
             floors=self.client.floors,
             revoked_by=lambda leaf: entries.revoked_by(leaf, self.ticket.federation),
