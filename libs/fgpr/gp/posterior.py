@@ -26,7 +26,7 @@ _BLOCK = 2048
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior(Conditioned):
-    """A conditioned Gaussian process; made by `condition`.
+    """A conditioned Gaussian process; made by `condition`. Safe for several threads: nothing in it changes.
 
     Attributes:
         blocks: how many rows came at a time: the first by `condition`, each further one by `append`.
@@ -46,6 +46,11 @@ class Posterior(Conditioned):
     factor: Array
     solution: Array
     _inputs: Placed
+
+    def __post_init__(self) -> None:
+        self._inputs.settle()
+        for array in (self.centre, self.factor, self.solution):
+            array.flags.writeable = False
 
     @property
     def method(self) -> Method:

@@ -64,6 +64,12 @@ class PlacedCompound:
             for factor, entries in term.factors:
                 factor.rescale(theta[entries])
 
+    def settle(self) -> None:
+        """See the protocol."""
+        for term in self._terms:
+            for factor, _ in term.factors:
+                factor.settle()
+
     def fill(self, matrix: Array, weight: Array | None) -> None:
         """See the protocol; for a gradient all correlations of its parts are kept, beside `weight`."""
         keep = weight is not None

@@ -24,6 +24,9 @@ class PlacedConstant:
     def rescale(self, parameters: Array) -> None:
         """Nothing to take."""
 
+    def settle(self) -> None:
+        """Nothing is left for later."""
+
     def fill(self, correlation: Array, weight: Array | None) -> None:  # noqa: ARG002 - no parameters
         """See the protocol."""
         correlation[...] = 1.0

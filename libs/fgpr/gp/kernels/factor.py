@@ -30,6 +30,9 @@ class PlacedFactor(Protocol):
             NumericalError: the scaled inputs overflow.
         """
 
+    def settle(self) -> None:
+        """Compute what `cross` would leave for its first call, so that several threads may call it at once."""
+
     def fill(self, correlation: Array, weight: Array | None) -> None:
         """Correlations of the inputs with themselves, and what `gradient` will need.
 

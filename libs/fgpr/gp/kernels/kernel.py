@@ -57,6 +57,9 @@ class Placed(Protocol):
             NumericalError: the scaled inputs overflow.
         """
 
+    def settle(self) -> None:
+        """Compute what `cross` would leave for its first call, so that several threads may call it at once."""
+
     def fill(self, matrix: Array, weight: Array | None) -> None:
         """The lower triangle of C into `matrix`, and into `weight` what `gradient` will need.
 

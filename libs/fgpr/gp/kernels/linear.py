@@ -32,6 +32,9 @@ class PlacedLinear:
     def rescale(self, parameters: Array) -> None:
         """Nothing to take."""
 
+    def settle(self) -> None:
+        """Nothing is left for later."""
+
     def fill(self, correlation: Array, weight: Array | None) -> None:  # noqa: ARG002 - it has no parameters
         """See the protocol."""
         np.matmul(self._scaled, self._scaled.T, out=correlation)

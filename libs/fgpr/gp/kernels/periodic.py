@@ -55,6 +55,10 @@ class PlacedPeriodic:
         self._inputs.rounding *= 1.0 + widest
         self._inverse_squares = lengthscales**-2.0
 
+    def settle(self) -> None:
+        """See the protocol."""
+        self._inputs.settle()
+
     def fill(self, correlation: Array, weight: Array | None) -> None:
         """See the protocol; the weight is the correlation itself."""
         self._inputs.squared_distances(-0.5, correlation)

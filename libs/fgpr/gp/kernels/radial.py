@@ -75,6 +75,10 @@ class PlacedRadial:
         """Take these log length-scales; raises as `ScaledInputs.rescale`."""
         self._inputs.rescale(np.exp(parameters))
 
+    def settle(self) -> None:
+        """See the protocol."""
+        self._inputs.settle()
+
     def fill(self, correlation: Array, weight: Array | None) -> None:
         """See the protocol."""
         rows = self._inputs.rows

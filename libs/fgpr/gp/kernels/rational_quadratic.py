@@ -33,6 +33,10 @@ class PlacedRationalQuadratic:
         self._inputs.rescale(np.exp(parameters[:-1]))
         self._alpha = float(np.exp(parameters[-1]))
 
+    def settle(self) -> None:
+        """See the protocol."""
+        self._inputs.settle()
+
     def fill(self, correlation: Array, weight: Array | None) -> None:
         """See the protocol; with v = 1 + r^2 / (2 alpha), d c / d log l_d = c / v (z_d - z'_d)^2."""
         self._inputs.squared_distances(0.5 / self._alpha, correlation)

@@ -86,11 +86,14 @@ class ScaledInputs:
         if not math.isfinite(self.rounding):
             raise NumericalError("inputs over length-scales overflow: scale the inputs or raise the length-scales")
 
+    def settle(self) -> None:
+        """Bring the rows of the product above up to date now; from here to the next `rescale` nothing is written."""
+        self._lay()
+
     def _lay(self) -> None:
-        """Bring the rows of the product above up to date: `rescale` alone would do for `Pairs`."""
+        """What `settle` does, when it is first needed: `rescale` alone would do for `Pairs`."""
         if self._laid:
             return
-        self._laid = True
         d = self.features
         np.multiply(self._centred, self._inverse, out=self._scaled)
         np.multiply(self._scaled, self._scaled, out=self._squared)
@@ -98,6 +101,7 @@ class ScaledInputs:
         self._left[:, d + 1] = squares
         np.multiply(self._scaled, -2.0, out=self._right[:, :d])
         self._right[:, d] = squares
+        self._laid = True
 
     def squared_distances(self, factor: float, out: Array) -> None:
         """Factor times |z_i - z_j|^2 into `out`, of shape (n, n) in Fortran order."""

@@ -36,6 +36,10 @@ class PlacedSingle:
         self.signal_variance = math.exp(2.0 * theta[0])
         self._factor.rescale(theta[2:])
 
+    def settle(self) -> None:
+        """See the protocol."""
+        self._factor.settle()
+
     def fill(self, matrix: Array, weight: Array | None) -> None:
         """See the protocol."""
         self._factor.fill(matrix, weight)
