@@ -11,7 +11,7 @@ from fgpr.gp.prediction import noise_variances
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Observations:
-    """n checked rows; made by `Observations.of`.
+    """n checked rows; made by `Observations.of`. Its arrays are its own, and read-only.
 
     Attributes:
         X: inputs, shape (n, d), in the features' units.
@@ -22,6 +22,11 @@ class Observations:
     X: Array
     y: Array
     noise: float | Array
+
+    def __post_init__(self) -> None:
+        for values in (self.X, self.y, self.noise):
+            if not isinstance(values, float):
+                values.flags.writeable = False
 
     @classmethod
     def of(

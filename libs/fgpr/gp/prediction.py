@@ -140,13 +140,13 @@ def noise_for(count: int, noise: float | npt.ArrayLike | None, default: float | 
 
 
 def noise_variances(noise: float | npt.ArrayLike, count: int, what: str) -> float | Array:
-    """Noise variances as one number or as shape (count,).
+    """Noise variances as one number, or as an array of shape (count,) of their own that is read-only.
 
     Raises:
         DataError: negative, not finite, or neither one number nor `count` of them.
     """
     try:
-        given = np.asarray(noise, dtype=np.float64)
+        given = np.array(noise, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"noise variances are not numbers: {error}") from error
     if not (np.isfinite(given).all() and (given >= 0).all()):
@@ -155,6 +155,7 @@ def noise_variances(noise: float | npt.ArrayLike, count: int, what: str) -> floa
         return float(given)
     if given.shape != (count,):
         raise DataError(f"{given.size} noise variances for {count} {what}: give one number, or one for each")
+    given.flags.writeable = False
     return given
 
 

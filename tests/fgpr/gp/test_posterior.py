@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +8,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor, kernels
 
 from fgpr.errors import DataError, EncodingError, NumericalError
 from fgpr.gp.arrays import Array
+from fgpr.gp.conditioning import AnyPosterior, condition_by_neighbours
 from fgpr.gp.hyperparameters import Hyperparameters
 from fgpr.gp.kernels.kernel import kernel_named
 from fgpr.gp.posterior import condition
@@ -172,6 +174,20 @@ def test_case_f7_a_noise_a_row() -> None:
 def test_noise_that_is_no_variance_is_refused(noise: npt.ArrayLike, says: str) -> None:
     with pytest.raises(DataError, match=says):
         condition(RBF, np.zeros(3), [0.0, 1.0, 2.0], [1.0, 5.0, 1.0], noise=noise)
+
+
+@pytest.mark.parametrize("make", [condition, condition_by_neighbours])
+def test_a_callers_arrays_are_copied(make: Callable[..., AnyPosterior]) -> None:
+    X, y, each, new_noise = np.array([[0.0], [1.0]]), np.array([1.0, 5.0]), np.array([0.1, 0.2]), np.array([0.3])
+    posterior = make(RBF, np.zeros(3), X, y, noise=each)
+    before = posterior.predict([0.5], noise=new_noise)
+    X[:], y[:], each[:], new_noise[:] = 9.0, 9.0, -9.0, -9.0
+    assert before.noise_variance == 0.3
+    after = posterior.predict([0.5])
+    assert (after.mean.tolist(), after.latent_variance.tolist()) == (
+        before.mean.tolist(),
+        before.latent_variance.tolist(),
+    )
 
 
 def test_bad_data_is_refused() -> None:

@@ -63,3 +63,13 @@ def test_neighbours_at_once() -> None:
     posterior = condition_by_neighbours(kernel, theta, X[:400], y[:400], neighbours=20)
     alone = posterior.predict(X[400:])
     assert at_once(posterior, X[400:]) == [(alone.mean.tolist(), alone.latent_variance.tolist())] * THREADS
+
+
+def test_what_a_posterior_holds_cannot_be_written() -> None:
+    kernel, X, y, theta = problem("rbf", 2)
+    posterior = condition(kernel, theta, X, y, noise=np.full(len(y), 0.1)).append(X[:1], y[:1], noise=0.2)
+    rows = posterior.observations
+    held = (rows.X, rows.y, rows.noise, posterior.factor, posterior.solution, posterior.centre)
+    for array in (*held, posterior.covariance.theta):
+        with pytest.raises(ValueError, match="read-only"):
+            np.asarray(array)[...] = 0.0
