@@ -13,11 +13,6 @@ from fgpr.errors import DataError
 Array = npt.NDArray[np.float64]
 """Floats of double precision; single precision fails the gradient at low noise."""
 
-DOUBLE_BYTES = 8
-
-MEMORY_LIMIT = 2 * 1024**3
-"""Bytes that the square matrices of one computation may take unless the caller says otherwise: 16,384 rows for one."""
-
 
 def inputs(X: npt.ArrayLike, features: int | None = None) -> Array:
     """`X` as an array of shape (n, d).
@@ -61,30 +56,6 @@ def targets(y: npt.ArrayLike, rows: int | None = None) -> Array:
         row = int(np.argmin(np.isfinite(array)))
         raise DataError(f"the target in row {row + 1} is {array[row]}: not a finite number; drop the row or mend it")
     return array
-
-
-def check_memory(rows: int, matrices: int = 1, limit: int = MEMORY_LIMIT) -> None:
-    """Refuse, before anything is allocated, what would not fit.
-
-    Args:
-        rows: n; each matrix takes 8 n^2 bytes.
-        matrices: how many n x n matrices are held at once.
-        limit: bytes allowed.
-
-    Raises:
-        DataError: with rows, bytes and limit.
-    """
-    needed = matrix_bytes(rows, matrices)
-    if needed > limit:
-        raise DataError(
-            f"{rows} rows need {needed / 1e9:.2f} GB for {matrices} matrices of {rows} x {rows}, over the limit of"
-            f" {limit / 1e9:.2f} GB: train in batches, predict by nearest neighbours, or use fewer rows"
-        )
-
-
-def matrix_bytes(rows: int, matrices: int = 1) -> int:
-    """Bytes of that many n x n matrices of doubles."""
-    return matrices * rows * rows * DOUBLE_BYTES
 
 
 def diagonal(matrix: Array) -> Array:

@@ -45,12 +45,21 @@ def factorise_covariance(
         NumericalError: not positive definite with the largest jitter allowed, with cause and remedy; or inputs that
             span so many length-scales that the distance of two neighbours would be rounding.
     """
-    if placed.rounding > JITTER_LIMIT:
-        raise NumericalError("the inputs span too many length-scales for double precision: raise the length-scales")
+    check_span(placed)
     try:
         return factorise(lambda: placed.fill(matrix, weight), matrix, ratio, placed.rounding, limit)
     except NumericalError as error:
         raise explain(error, X) from error
+
+
+def check_span(placed: Placed) -> None:
+    """Nothing, if the distances of the inputs can be told from rounding.
+
+    Raises:
+        NumericalError: inputs that span so many length-scales that the distance of two neighbours would be rounding.
+    """
+    if placed.rounding > JITTER_LIMIT:
+        raise NumericalError("the inputs span too many length-scales for double precision: raise the length-scales")
 
 
 def factorise(

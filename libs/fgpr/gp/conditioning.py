@@ -7,9 +7,9 @@ mini-batches (`fgpr.gp.local_training`).
 import numpy.typing as npt
 
 from fgpr.errors import DataError
-from fgpr.gp.arrays import MEMORY_LIMIT, matrix_bytes
 from fgpr.gp.cholesky import JITTER_LIMIT
 from fgpr.gp.kernels.kernel import Kernel
+from fgpr.gp.memory import MEMORY_LIMIT, matrix_bytes
 from fgpr.gp.neighbours import DEFAULT_NEIGHBOURS, NeighbourPosterior
 from fgpr.gp.posterior import Posterior, condition_rows, prepare
 

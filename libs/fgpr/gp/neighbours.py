@@ -18,10 +18,11 @@ from scipy.linalg.blas import dtrsv
 from scipy.linalg.lapack import dpotrs
 
 from fgpr.errors import NumericalError
-from fgpr.gp.arrays import DOUBLE_BYTES, Array, inputs
+from fgpr.gp.arrays import Array, inputs
 from fgpr.gp.cholesky import explain, factorise
 from fgpr.gp.conditioned import Conditioned
 from fgpr.gp.kernels.kernel import Placed
+from fgpr.gp.memory import DOUBLE_BYTES
 from fgpr.gp.prediction import Method, Prediction, check_shares, noise_for
 
 DEFAULT_NEIGHBOURS = 256

@@ -12,16 +12,19 @@ from scipy.linalg.blas import dsyrk, dtrsm
 from scipy.linalg.lapack import dpotrs
 
 from fgpr.errors import NumericalError
-from fgpr.gp.arrays import MEMORY_LIMIT, Array, check_memory, inputs
+from fgpr.gp.arrays import Array, diagonal, inputs
 from fgpr.gp.cholesky import JITTER_LIMIT, explain, factorise
 from fgpr.gp.conditioned import Conditioned
 from fgpr.gp.covariance import Covariance
 from fgpr.gp.kernels.kernel import Kernel, Placed
+from fgpr.gp.kernels.panels import mirror
+from fgpr.gp.memory import DOUBLE_BYTES, MEMORY_LIMIT, Need, reserved, squares
 from fgpr.gp.observations import Observations
 from fgpr.gp.prediction import JointPrediction, Method, Prediction, check_shares, noise_for
 
 _BLOCK = 2048
-"""New inputs handled at once, so that a long list needs no more memory than a short one."""
+_BLOCK_BYTES = 64_000_000
+"""New inputs handled at once, and bytes of their correlations: a long list needs no more memory than a short one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +35,7 @@ class Posterior(Conditioned):
         blocks: how many rows came at a time: the first by `condition`, each further one by `append`.
         jitter: what had to be added to the diagonal, in units of the signal variance; 0 almost always.
         jitter_limit: the largest that was allowed.
-        memory_limit: bytes that a matrix may take.
+        memory_limit: bytes that the matrices of one computation may take, this posterior's own not counted.
         centre: of the scaled inputs, shape (d,).
         factor: Cholesky factor of the rows' covariance over the signal variance, in its lower triangle; shape (n, n).
         solution: that matrix's inverse times the targets, shape (n,).
@@ -70,14 +73,17 @@ class Posterior(Conditioned):
         """
         new = inputs(X, self.covariance.features)
         variance = noise_for(len(new), noise, self.noise_variance)
-        mean = np.zeros(len(new))
-        share = self.covariance.shares(new, self.centre)
-        if not self.prior_only:
-            for start in range(0, len(new), _BLOCK):
-                block = slice(start, start + _BLOCK)
+        mean, share = np.zeros(len(new)), np.empty(len(new))
+        with reserved(self._need_of_prediction(len(new))):
+            size = self._at_once(len(new))
+            for start in range(0, len(new), size):
+                block = slice(start, start + size)
                 there = self.covariance.scaled(new[block], self.centre)
-                mean[block], reduced = self._reduce(there)
-                share[block] = self._shares(mean[block], reduced, there)
+                if self.prior_only:
+                    share[block] = there.diagonal
+                else:
+                    mean[block], reduced = self._reduce(there)
+                    share[block] = self._shares(mean[block], reduced, there)
         np.maximum(share, 0.0, out=share)
         return Prediction(mean, self.signal_variance * share, variance, self.method, self.jitter)
 
@@ -89,24 +95,24 @@ class Posterior(Conditioned):
             noise: as in `predict`.
 
         Raises:
-            DataError: as `predict`; also where the m x m covariances would take more memory than the limit.
+            DataError: as `predict`; also where the covariances would take more memory than the limit.
             NumericalError: as `predict`.
         """
         new = inputs(X, self.covariance.features)
         variance = noise_for(len(new), noise, self.noise_variance)
-        check_memory(len(new), matrices=2, limit=self.memory_limit)
-        there = self.covariance.scaled(new, self.centre)
-        share = there.cross(there)
-        np.fill_diagonal(share, there.diagonal)
-        mean = np.zeros(len(new))
-        if not self.prior_only and len(new):
-            mean, reduced = self._reduce(there)
-            shares = self._shares(mean, reduced, there)
-            share = dsyrk(-1.0, reduced, beta=1.0, c=share, trans=1, lower=1, overwrite_c=1)
-            np.fill_diagonal(share, np.maximum(shares, 0.0))
-        share = np.tril(share) + np.tril(share, -1).T
-        share *= self.signal_variance
-        return JointPrediction(mean, share, variance, self.signal_variance)
+        with reserved(self._need_of_joint(len(new)), self.memory_limit):
+            there = self.covariance.scaled(new, self.centre)
+            share = there.cross(there)
+            diagonal(share)[:] = there.diagonal
+            mean = np.zeros(len(new))
+            if not self.prior_only and len(new):
+                mean, reduced = self._reduce(there)
+                shares = self._shares(mean, reduced, there)
+                share = dsyrk(-1.0, reduced, beta=1.0, c=share, trans=1, lower=1, overwrite_c=1)
+                diagonal(share)[:] = np.maximum(shares, 0.0)
+            mirror(share)
+            share *= self.signal_variance
+        return JointPrediction(mean, share, variance, self.signal_variance, self.memory_limit)
 
     def append(self, X: npt.ArrayLike, y: npt.ArrayLike, noise: float | npt.ArrayLike | None = None) -> "Posterior":
         """The posterior with m more rows, in O(n^2 m) time: the factor grows, nothing is factored anew.
@@ -132,24 +138,24 @@ class Posterior(Conditioned):
         if self.prior_only:
             return condition_rows(self.covariance, more, self.jitter_limit, self.memory_limit)
         n, rows = self.rows, self.observations.joined(more)
-        check_memory(rows.count, limit=self.memory_limit)
-        there = self.covariance.scaled(more.X, self.centre)
-        _, reduced = self._reduce(there)
-        corner = np.empty((more.count, more.count), order="F")
+        with reserved(_need_of_append(n, more.count), self.memory_limit):
+            there = self.covariance.scaled(more.X, self.centre)
+            _, reduced = self._reduce(there)
+            corner = np.empty((more.count, more.count), order="F")
 
-        def fill() -> None:
-            there.fill(corner, None)
-            dsyrk(-1.0, reduced, beta=1.0, c=corner, trans=1, lower=1, overwrite_c=1)
+            def fill() -> None:
+                self.covariance.fill(more.X, self.centre, corner)
+                dsyrk(-1.0, reduced, beta=1.0, c=corner, trans=1, lower=1, overwrite_c=1)
 
-        ratio = more.noise / self.signal_variance + self.jitter
-        rounding = max(self._inputs.rounding, there.rounding)
-        try:
-            extra = factorise(fill, corner, ratio, rounding, self.jitter_limit)
-        except NumericalError as error:
-            raise explain(error, rows.X) from error
-        factor = np.empty((rows.count, rows.count), order="F")
-        factor[:n, :n], factor[n:, :n], factor[n:, n:] = self.factor, reduced.T, corner
-        solution, _ = dpotrs(factor, rows.y, lower=1)
+            ratio = more.noise / self.signal_variance + self.jitter
+            rounding = max(self._inputs.rounding, there.rounding)
+            try:
+                extra = factorise(fill, corner, ratio, rounding, self.jitter_limit)
+            except NumericalError as error:
+                raise explain(error, rows.X) from error
+            factor = np.empty((rows.count, rows.count), order="F")
+            factor[:n, :n], factor[n:, :n], factor[n:, n:] = self.factor, reduced.T, corner
+            solution, _ = dpotrs(factor, rows.y, lower=1)
         return Posterior(
             self.covariance,
             rows,
@@ -162,6 +168,22 @@ class Posterior(Conditioned):
             solution,
             self.covariance.scaled(rows.X, self.centre),
         )
+
+    def _at_once(self, count: int) -> int:
+        """How many of so many new inputs are handled at once."""
+        return max(1, min(count, _BLOCK, _BLOCK_BYTES // (DOUBLE_BYTES * max(1, self.rows))))
+
+    def _need_of_prediction(self, count: int) -> Need:
+        at_once = self._at_once(count)
+        size = DOUBLE_BYTES * at_once * self.rows * self.covariance.kernel.footprint.cross
+        return Need("a prediction needs", f"covariances of {at_once} new inputs with {self.rows} rows", size)
+
+    def _need_of_joint(self, count: int) -> Need:
+        """Their covariances and their correlations with the rows; a sum or product takes each more than once."""
+        times, old = self.covariance.kernel.footprint.cross, count * self.rows
+        numbers = max(times * count * count, count * count + times * old)
+        purpose = f"covariances of {count} new inputs with each other and with {self.rows} rows"
+        return Need("a joint prediction needs", purpose, DOUBLE_BYTES * numbers)
 
     def _reduce(self, there: Placed) -> tuple[Array, Array]:
         """Means at new inputs, and L^-1 times their correlations with the rows, of shape (n, m)."""
@@ -195,7 +217,7 @@ def condition(
         noise: variance (not standard deviation) of the noise: None for theta's, one number, or one a row; 0 is
             allowed.
         jitter_limit: see `fgpr.gp.cholesky`; 0 refuses a singular matrix instead of mending it.
-        memory_limit: bytes that the matrix may take.
+        memory_limit: bytes that the matrix may take; and later each computation of the posterior beside it.
 
     Raises:
         EncodingError: theta has another length than the inputs ask for.
@@ -218,13 +240,20 @@ def prepare(
 
 def condition_rows(covariance: Covariance, rows: Observations, jitter_limit: float, memory_limit: int) -> Posterior:
     """`condition` for arguments that are checked."""
-    check_memory(rows.count, limit=memory_limit)
     centre = rows.centre
-    scaled = covariance.scaled(rows.X, centre)
     factor, jitter, solution = np.empty((0, 0), order="F"), 0.0, np.empty(0)
-    if rows.count:
-        factor, jitter = covariance.factor(rows.X, centre, rows.noise, jitter_limit)
-        solution, _ = dpotrs(factor, rows.y, lower=1)
+    with reserved(squares(rows.count), memory_limit):
+        scaled = covariance.scaled(rows.X, centre)
+        if rows.count:
+            factor, jitter = covariance.factor(rows.X, centre, rows.noise, jitter_limit)
+            solution, _ = dpotrs(factor, rows.y, lower=1)
     return Posterior(
         covariance, rows, (rows.count,), jitter, jitter_limit, memory_limit, centre, factor, solution, scaled
     )
+
+
+def _need_of_append(rows: int, more: int) -> Need:
+    """The new factor, and its new part on the way."""
+    total = rows + more
+    purpose = f"a matrix of {total} x {total} and {more} of its rows"
+    return Need(f"{total} rows need", purpose, DOUBLE_BYTES * total * (total + more))

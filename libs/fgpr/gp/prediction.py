@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from fgpr.errors import DataError, NumericalError
 from fgpr.gp.arrays import Array
+from fgpr.gp.memory import DOUBLE_BYTES, MEMORY_LIMIT, Need, reserved
 
 Method = Literal["exact", "nearest neighbours", "prior only"]
 """How a prediction was made: from all rows at once, from the rows nearest to each new input, or from no row."""
@@ -21,6 +22,9 @@ _VARIANCE_ROUNDING = 64
 
 _EIGENVALUE_ROUNDING = 64 * float(np.finfo(np.float64).eps)
 """In units of the signal variance times the number of inputs."""
+
+_EIGENVALUE_MATRICES = 4
+"""What LAPACK's solver takes: the vectors, and three for its work."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,12 +75,14 @@ class JointPrediction:
         latent_covariance: of the function without noise, symmetric, shape (m, m).
         noise_variance: as in `Prediction`.
         signal_variance: of the function before any row, which rounding is measured by.
+        memory_limit: bytes that drawing samples may take.
     """
 
     mean: Array
     latent_covariance: Array
     noise_variance: float | Array | None
     signal_variance: float
+    memory_limit: int = MEMORY_LIMIT
 
     @property
     def observation_covariance(self) -> Array:
@@ -97,12 +103,21 @@ class JointPrediction:
             observation: add the noise of a new measurement to each value.
 
         Raises:
-            DataError: a negative count, or `observation` without a known noise.
+            DataError: a negative count, `observation` without a known noise, or more memory than the limit.
             NumericalError: the covariance has an eigenvalue below 0 by more than rounding.
         """
         if count < 0:
             raise DataError(f"{count} samples were asked for: expected 0 or more")
         noise = np.sqrt(known_noise(self.noise_variance)) if observation else 0.0
+        with reserved(self._need_of_samples(count), self.memory_limit):
+            drawn: Array = rng.standard_normal((count, self.mean.size)) @ self._root().T
+            drawn += self.mean
+            if observation:
+                drawn += noise * rng.standard_normal(drawn.shape)
+        return drawn
+
+    def _root(self) -> Array:
+        """A square root R of the covariance, R R'."""
         values, vectors = np.linalg.eigh(self.latent_covariance)
         tolerance = _EIGENVALUE_ROUNDING * max(1, values.size) * self.signal_variance
         if values.min(initial=0.0) < -tolerance:
@@ -110,11 +125,14 @@ class JointPrediction:
                 f"the joint covariance has the eigenvalue {values.min():.3g}, below 0 by more than rounding"
                 f" ({tolerance:.1g}): raise the noise or scale the data"
             )
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        drawn: Array = self.mean + rng.standard_normal((count, values.size)) @ root.T
-        if observation:
-            drawn += noise * rng.standard_normal(drawn.shape)
-        return drawn
+        vectors *= np.sqrt(np.maximum(values, 0.0))
+        root: Array = vectors
+        return root
+
+    def _need_of_samples(self, count: int) -> Need:
+        m = self.mean.size
+        purpose = f"{_EIGENVALUE_MATRICES} matrices of {m} x {m} and 3 of {count} x {m}"
+        return Need(f"samples at {m} inputs need", purpose, DOUBLE_BYTES * m * (_EIGENVALUE_MATRICES * m + 3 * count))
 
 
 def known_noise(noise: float | Array | None) -> float | Array:

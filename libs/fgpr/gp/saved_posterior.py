@@ -12,9 +12,10 @@ import numpy as np
 
 from fgpr import canonical
 from fgpr.errors import EncodingError
-from fgpr.gp.arrays import MEMORY_LIMIT, Array
+from fgpr.gp.arrays import Array
 from fgpr.gp.conditioning import AnyPosterior, condition_by_neighbours
 from fgpr.gp.kernels.kernel import Kernel, kernel_named
+from fgpr.gp.memory import MEMORY_LIMIT
 from fgpr.gp.neighbours import NeighbourPosterior
 from fgpr.gp.posterior import condition
 from fgpr.gp.record import Record

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from fgpr.errors import DataError
-from fgpr.gp.arrays import check_memory, duplicate_rows, inputs, targets
+from fgpr.gp.arrays import duplicate_rows, inputs, targets
+from fgpr.gp.memory import check_memory
 
 
 def test_a_flat_sequence_is_one_input_a_row() -> None:

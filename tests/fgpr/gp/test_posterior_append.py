@@ -74,7 +74,7 @@ def test_a_repeated_row_without_noise_is_named_or_its_jitter_reported() -> None:
 
 
 def test_bad_rows_are_refused() -> None:
-    posterior = condition(RBF, np.zeros(3), [0.0, 1.0], [1.0, 2.0], memory_limit=8 * 9)
+    posterior = condition(RBF, np.zeros(3), [0.0, 1.0], [1.0, 2.0], memory_limit=8 * 3 * 4)
     with pytest.raises(DataError, match="row 1, input 1 is nan"):
         posterior.append([np.nan], [1.0])
     with pytest.raises(DataError, match="1 targets for 2 rows"):

@@ -19,6 +19,7 @@ from fgpr.gp.kernels.catalogue import KINDS, Ranges
 from fgpr.gp.kernels.compound import PlacedCompound, PlacedTerm
 from fgpr.gp.kernels.expression import Component, Expression, features_of
 from fgpr.gp.kernels.factor import Place, PlacedFactor
+from fgpr.gp.kernels.footprint import Footprint, footprint
 from fgpr.gp.kernels.parameters import Axis
 from fgpr.gp.kernels.parsing import parse
 from fgpr.gp.kernels.radial import PlaceRadial, Profile
@@ -80,7 +81,10 @@ class Placed(Protocol):
         """
 
     def derivatives(self) -> Iterator[tuple[int, Array]]:
-        """(place in theta, d K_f / d p over s2, of shape (n, n)) for all parameters but the noise."""
+        """(place in theta, d K_f / d p over s2, of shape (n, n), Fortran order) for all parameters but the noise.
+
+        Each matrix may be overwritten by the caller, and is by the next one.
+        """
 
 
 class _Part(NamedTuple):
@@ -116,10 +120,9 @@ class Kernel:
         return self.expression.text
 
     @property
-    def matrices(self) -> int:
-        """How many n x n matrices a gradient takes beyond the two of a single kernel."""
-        parts = len(self.expression.components)
-        return 0 if parts == 1 else 2 * parts + 4
+    def footprint(self) -> Footprint:
+        """How many n x n matrices computations with it hold."""
+        return footprint(self.expression)
 
     @property
     def profile(self) -> Profile | None:

@@ -9,6 +9,7 @@ the kernel `constant`.
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.linalg.blas import dgemm
 
 from fgpr.gp.arrays import Array
 
@@ -41,7 +42,8 @@ class PlacedLinear:
 
     def cross(self, other: "PlacedLinear") -> Array:
         """See the protocol."""
-        return np.asfortranarray(self._scaled @ other._scaled.T)
+        product: Array = dgemm(1.0, self._scaled, other._scaled, trans_b=1)
+        return product
 
     def gradient(self, product: Array, weight: Array) -> Array:  # noqa: ARG002 - no parameters
         """See the protocol."""

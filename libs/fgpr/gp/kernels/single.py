@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 
 from fgpr.gp.arrays import Array, diagonal
-from fgpr.gp.kernels.factor import PlacedFactor, filled
+from fgpr.gp.kernels.factor import PlacedFactor, correlation_of
 
 
 class PlacedSingle:
@@ -56,7 +56,8 @@ class PlacedSingle:
 
     def derivatives(self) -> Iterator[tuple[int, Array]]:
         """See the protocol."""
-        correlation, _ = filled(self._factor, self.rows)
+        correlation = correlation_of(self._factor, self.rows)
         correlation *= 2.0
         yield 0, correlation
+        del correlation
         yield from enumerate(self._factor.derivatives(), start=2)
