@@ -59,10 +59,6 @@ class Covariance:
         placed.rescale(self.theta)
         return placed
 
-    def shares(self, X: Array, centre: Array) -> Array:
-        """Variances of the function at these inputs before any row, over the signal variance; shape (n,)."""
-        return np.broadcast_to(self.scaled(X, centre).diagonal, len(X)).copy()
-
     def factor(self, X: Array, centre: Array, noise: float | Array, limit: float) -> tuple[Array, float]:
         """Cholesky factor of the covariance over the signal variance, and the jitter that it needed.
 

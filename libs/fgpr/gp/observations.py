@@ -79,3 +79,31 @@ class Observations:
         if self.noise_at_new_inputs is None or self.noise_at_new_inputs != more.noise_at_new_inputs:
             noise = np.concatenate([np.broadcast_to(rows.noise, rows.count) for rows in (self, more)])
         return Observations(np.vstack([self.X, more.X]), np.concatenate([self.y, more.y]), noise)
+
+    def merged(self) -> "Observations":
+        """Rows that say the same: of equal inputs with noise one row, the mean of the targets with the mean's noise.
+
+        Independent measurements y_j of one value with noises q_j say as much of it as one measurement
+        sum_j (y_j / q_j) / sum_j (1 / q_j) of noise 1 / sum_j (1 / q_j): the posterior is the same, exactly. Rows stay
+        in the order of the first of each input; where one of an input has no noise, they stay as they are.
+        """
+        order = np.lexsort(self.X.T)
+        rising = self.X[order]
+        begins = np.ones(self.count, dtype=bool)
+        begins[1:] = (rising[1:] != rising[:-1]).any(axis=1)
+        if begins.all():
+            return self
+        noise = np.broadcast_to(self.noise, self.count)
+        least = np.minimum.reduceat(noise[order], np.flatnonzero(begins))
+        begins |= (least <= 0.0)[np.cumsum(begins) - 1]
+        starts = np.flatnonzero(begins)
+        group = np.cumsum(begins) - 1
+        # Over the least noise of each group: no quotient overflows.
+        least = np.minimum.reduceat(noise[order], starts)
+        weights = np.divide(least[group], noise[order], out=np.ones(self.count), where=noise[order] > 0.0)
+        totals = np.add.reduceat(weights, starts)
+        means = np.add.reduceat(self.y[order] * (weights / totals[group]), starts)
+        # The order of the rows, by the first of each group: `lexsort` keeps equal ones as they came.
+        first = order[starts]
+        places = np.argsort(first)
+        return Observations(self.X[first[places]], means[places], (least / totals)[places])

@@ -16,7 +16,7 @@ from fgpr.gp.arrays import Array
 from fgpr.gp.conditioning import AnyPosterior, condition_by_neighbours
 from fgpr.gp.kernels.kernel import Kernel, kernel_named
 from fgpr.gp.memory import MEMORY_LIMIT
-from fgpr.gp.neighbours import NeighbourPosterior
+from fgpr.gp.neighbours import MAX_NEIGHBOURS, NeighbourPosterior
 from fgpr.gp.posterior import condition
 from fgpr.gp.record import Record
 from fgpr.gp.scaling import TargetScaling
@@ -93,6 +93,10 @@ class SavedPosterior(Record):
             raise EncodingError(f"a saved posterior's target_sd is {self.target_sd}: expected a number above 0")
         if min(self.blocks, default=-1) < 0 or sum(self.blocks) != len(self.targets):
             raise EncodingError(f"a saved posterior has blocks {list(self.blocks)} for {len(self.targets)} targets")
+        if self.neighbours is not None and not 1 <= self.neighbours <= MAX_NEIGHBOURS:
+            raise EncodingError(
+                f"a saved posterior has {self.neighbours} neighbours: expected 1 to {MAX_NEIGHBOURS}, or null"
+            )
         if self.features and len(self.features) != d:
             raise EncodingError(f"a saved posterior names {len(self.features)} features, theta has {d}")
         widths = {len(row) for row in self.inputs}
@@ -171,7 +175,9 @@ class SavedPosterior(Record):
         y, noise = np.array(self.targets), self.noise
         scaling = TargetScaling(self.target_mean, self.target_sd, self.target_constant)
         if self.neighbours is not None:
-            by_neighbours = condition_by_neighbours(kernel, theta, X, y, noise, self.jitter_limit, self.neighbours)
+            by_neighbours = condition_by_neighbours(
+                kernel, theta, X, y, noise, self.jitter_limit, memory_limit, self.neighbours
+            )
             return Restored(by_neighbours, scaling)
         ends = np.cumsum(self.blocks).tolist()
         parts = [slice(end - size, end) for end, size in zip(ends, self.blocks, strict=True)]

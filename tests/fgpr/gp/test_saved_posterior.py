@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from fgpr.errors import EncodingError
+from fgpr.errors import DataError, EncodingError
 from fgpr.gp.arrays import Array
 from fgpr.gp.conditioning import AnyPosterior, condition_by_neighbours
 from fgpr.gp.hyperparameters import Hyperparameters
@@ -111,12 +111,28 @@ def test_the_file_is_plain_json_with_its_version() -> None:
         ({"target_sd": 0}, "target_sd is 0"),
         ({"theta": [0, "0", 0]}, "theta"),
         ({"noise": None}, "noise"),
+        ({"neighbours": 0}, "0 neighbours: expected 1 to 16384"),
+        ({"neighbours": 10**9}, "1000000000 neighbours"),
         ({"more": 1}, "more"),
     ],
 )
 def test_a_file_of_another_form_is_refused(change: dict[str, object], says: str) -> None:
     with pytest.raises(EncodingError, match=says):
         SavedPosterior.load(json.dumps({**json.loads(f1().encode()), **change}).encode())
+
+
+@pytest.mark.parametrize("neighbours", [None, 50])
+def test_what_is_restored_keeps_to_the_memory_it_is_given(neighbours: int | None) -> None:
+    x = np.arange(60.0)
+    saved = SavedPosterior.of(
+        condition(RBF, F1_THETA, x, x)
+        if neighbours is None
+        else condition_by_neighbours(RBF, F1_THETA, x, x, neighbours=neighbours)
+    )
+    needed = 8 * (neighbours or 60) ** 2
+    with pytest.raises(DataError, match="over the limit"):
+        saved.restore(memory_limit=needed - 1)
+    assert saved.restore(memory_limit=needed).posterior.memory_limit == needed
 
 
 @pytest.mark.parametrize("raw", [b"\x80\x04\x95pickle", b"[]", b"", b'{"format":"fgpr-posterior","version":NaN}'])
