@@ -58,7 +58,7 @@ def check_span(placed: Placed) -> None:
     Raises:
         NumericalError: inputs that span so many length-scales that the distance of two neighbours would be rounding.
     """
-    if placed.rounding > JITTER_LIMIT:
+    if placed.blur > JITTER_LIMIT:
         raise NumericalError("the inputs span too many length-scales for double precision: raise the length-scales")
 
 
@@ -102,8 +102,8 @@ def explain(error: NumericalError, X: Array) -> NumericalError:
     groups = duplicate_rows(X)
     if not groups:
         return NumericalError(
-            f"{error} of the signal variance: the inputs are too close for their length-scales; raise the noise"
-            " or lower the length-scales"
+            f"{error} of the signal variance: the inputs are too close for their length-scales, or too far from 0 for"
+            " a kernel without; raise the noise, lower the length-scales, or centre and scale the inputs"
         )
     named = "; ".join("rows " + ", ".join(map(str, rows)) for rows in groups[:_NAMED_GROUPS])
     more = f" and {len(groups) - _NAMED_GROUPS} more groups" if len(groups) > _NAMED_GROUPS else ""

@@ -25,7 +25,7 @@ from fgpr.gp.conditioned import Conditioned
 from fgpr.gp.kernels.kernel import Placed
 from fgpr.gp.memory import DOUBLE_BYTES, Need, matrix_bytes, reserved
 from fgpr.gp.observations import Observations
-from fgpr.gp.prediction import Method, Prediction, check_shares, noise_for
+from fgpr.gp.prediction import Method, Prediction, check_shares, noise_for, scaled_shares
 
 DEFAULT_NEIGHBOURS = 256
 
@@ -76,8 +76,8 @@ class NeighbourPosterior(Conditioned):
         variance = noise_for(len(new), noise, self.noise_variance)
         with reserved(self._need):
             mean, share, jitter = self._predict(new)
-        np.maximum(share, 0.0, out=share)
-        return Prediction(mean, self.signal_variance * share, variance, self.method, jitter)
+        latent = scaled_shares(np.maximum(share, 0.0, out=share), self.signal_variance)
+        return Prediction(mean, latent, variance, self.method, jitter)
 
     def _predict(self, new: Array) -> tuple[Array, Array, float]:
         """(means, shares of the signal variance that are not yet clamped, the largest jitter)."""
@@ -96,9 +96,9 @@ class NeighbourPosterior(Conditioned):
             if self.prior_only:
                 continue
             cross = here.cross(there)
-            merits = cross * cross
             # A row of no variance has no covariance either, and takes nothing off.
-            np.divide(merits, variances, out=merits, where=variances > 0.0)
+            merits = np.divide(cross, variances, out=np.zeros_like(cross), where=variances > 0.0)
+            merits *= cross
             for column in range(there.rows):
                 nearest = _largest(merits[:, column], k)
                 place = start + column

@@ -67,7 +67,7 @@ class Observations:
     @property
     def centre(self) -> Array:
         """Mean of the inputs, shape (d,); 0 without rows."""
-        return self.X.mean(axis=0) if self.count else np.zeros(self.X.shape[1])
+        return centre_of(self.X)
 
     def noise_of(self, rows: npt.NDArray[np.intp]) -> float | Array:
         """The noise of these rows, counted from 0."""
@@ -107,3 +107,9 @@ class Observations:
         first = order[starts]
         places = np.argsort(first)
         return Observations(self.X[first[places]], means[places], (least / totals)[places])
+
+
+def centre_of(X: Array) -> Array:
+    """Mean of inputs of shape (n, d), shape (d,); 0 without rows. Of inputs beyond 1e307 it may not be finite."""
+    with np.errstate(over="ignore"):
+        return X.mean(axis=0) if len(X) else np.zeros(X.shape[1])

@@ -13,14 +13,14 @@ from scipy.linalg.lapack import dpotrs
 
 from fgpr.errors import NumericalError
 from fgpr.gp.arrays import Array, diagonal, inputs
-from fgpr.gp.cholesky import JITTER_LIMIT, explain, factorise
+from fgpr.gp.cholesky import JITTER_LIMIT, check_span, explain, factorise
 from fgpr.gp.conditioned import Conditioned
 from fgpr.gp.covariance import Covariance
 from fgpr.gp.kernels.kernel import Kernel, Placed
 from fgpr.gp.kernels.panels import mirror
 from fgpr.gp.memory import DOUBLE_BYTES, MEMORY_LIMIT, Need, reserved, squares
-from fgpr.gp.observations import Observations
-from fgpr.gp.prediction import JointPrediction, Method, Prediction, check_shares, noise_for
+from fgpr.gp.observations import Observations, centre_of
+from fgpr.gp.prediction import JointPrediction, Method, Prediction, check_shares, noise_for, scaled_shares
 
 _BLOCK = 2048
 _BLOCK_BYTES = 64_000_000
@@ -84,8 +84,8 @@ class Posterior(Conditioned):
                 else:
                     mean[block], reduced = self._reduce(there)
                     share[block] = self._shares(mean[block], reduced, there)
-        np.maximum(share, 0.0, out=share)
-        return Prediction(mean, self.signal_variance * share, variance, self.method, self.jitter)
+        latent = scaled_shares(np.maximum(share, 0.0, out=share), self.signal_variance)
+        return Prediction(mean, latent, variance, self.method, self.jitter)
 
     def predict_jointly(self, X: npt.ArrayLike, noise: float | npt.ArrayLike | None = None) -> JointPrediction:
         """Mean and joint covariance at m new inputs, to draw samples from.
@@ -101,9 +101,12 @@ class Posterior(Conditioned):
         new = inputs(X, self.covariance.features)
         variance = noise_for(len(new), noise, self.noise_variance)
         with reserved(self._need_of_joint(len(new)), self.memory_limit):
+            # Far from the rows, the new inputs' distances from each other would be lost beside those from the rows.
+            alone = self.covariance.scaled(new, centre_of(new))
+            check_span(alone)
+            share = alone.cross(alone)
+            diagonal(share)[:] = alone.diagonal
             there = self.covariance.scaled(new, self.centre)
-            share = there.cross(there)
-            diagonal(share)[:] = there.diagonal
             mean = np.zeros(len(new))
             if not self.prior_only and len(new):
                 mean, reduced = self._reduce(there)
@@ -111,8 +114,8 @@ class Posterior(Conditioned):
                 share = dsyrk(-1.0, reduced, beta=1.0, c=share, trans=1, lower=1, overwrite_c=1)
                 diagonal(share)[:] = np.maximum(shares, 0.0)
             mirror(share)
-            share *= self.signal_variance
-        return JointPrediction(mean, share, variance, self.signal_variance, self.memory_limit)
+            covariance = scaled_shares(share, self.signal_variance)
+        return JointPrediction(mean, covariance, variance, self.signal_variance, self.memory_limit)
 
     def append(self, X: npt.ArrayLike, y: npt.ArrayLike, noise: float | npt.ArrayLike | None = None) -> "Posterior":
         """The posterior with m more rows, in O(n^2 m) time: the factor grows, nothing is factored anew.
@@ -138,19 +141,21 @@ class Posterior(Conditioned):
         if self.prior_only:
             return condition_rows(self.covariance, more, self.jitter_limit, self.memory_limit)
         n, rows = self.rows, self.observations.joined(more)
+        centre = rows.centre
         with reserved(_need_of_append(n, more.count), self.memory_limit):
-            there = self.covariance.scaled(more.X, self.centre)
-            _, reduced = self._reduce(there)
+            whole, there = self.covariance.scaled(rows.X, centre), self.covariance.scaled(more.X, centre)
+            check_span(whole)
+            cross = self.covariance.scaled(rows.X[:n], centre).cross(there)
+            reduced = dtrsm(1.0, self.factor, cross, lower=1, overwrite_b=1)
             corner = np.empty((more.count, more.count), order="F")
 
             def fill() -> None:
-                self.covariance.fill(more.X, self.centre, corner)
+                self.covariance.fill(more.X, centre, corner)
                 dsyrk(-1.0, reduced, beta=1.0, c=corner, trans=1, lower=1, overwrite_c=1)
 
             ratio = more.noise / self.signal_variance + self.jitter
-            rounding = max(self._inputs.rounding, there.rounding)
             try:
-                extra = factorise(fill, corner, ratio, rounding, self.jitter_limit)
+                extra = factorise(fill, corner, ratio, whole.rounding, self.jitter_limit)
             except NumericalError as error:
                 raise explain(error, rows.X) from error
             factor = np.empty((rows.count, rows.count), order="F")
@@ -163,10 +168,10 @@ class Posterior(Conditioned):
             self.jitter + extra,
             self.jitter_limit,
             self.memory_limit,
-            self.centre,
+            centre,
             factor,
             solution,
-            self.covariance.scaled(rows.X, self.centre),
+            whole,
         )
 
     def _at_once(self, count: int) -> int:

@@ -33,7 +33,8 @@ class Prediction:
 
     Attributes:
         mean: shape (m,).
-        latent_variance: of the function without noise, shape (m,), from 0 to the signal variance.
+        latent_variance: of the function without noise, shape (m,), from 0 to its variance there before any row (the
+            signal variance, for kernels that are the same everywhere).
         noise_variance: of one new measurement, one number or one an input; None where conditioning had one variance a
             row and none was given for new inputs.
         method: how it was made.
@@ -195,3 +196,16 @@ def check_shares(mean: Array, share: Array, rows: int, rounding: float) -> None:
             f"a latent variance is {share.min():.3g} of the signal variance, below 0 by more than rounding"
             f" ({tolerance:.1g}), or a mean is not finite: raise the noise or scale the data"
         )
+
+
+def scaled_shares(share: Array, signal_variance: float) -> Array:
+    """Variances or covariances in squared units of the target, in place of their shares of the signal variance.
+
+    Raises:
+        NumericalError: they overflow, as they may far from 0 under a linear kernel.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        share *= signal_variance
+    if not np.isfinite(share).all():
+        raise NumericalError("a variance of the function overflows: scale the inputs, or lower the signal sd")
+    return share

@@ -7,6 +7,7 @@ With s2 = sum_i s_i^2 and the shares w_i = s_i^2 / s2, C = sum_i w_i P_i, P_i = 
 The paper's compound covariance is the case of one kernel a term.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from typing import NamedTuple
@@ -43,8 +44,18 @@ class PlacedCompound:
 
     @property
     def rounding(self) -> float:
+        """See the protocol: a factor's rounding is multiplied by the others, at most by their diagonals."""
+        total = 0.0
+        for share, term in zip(self._shares.tolist(), self._terms, strict=True):
+            largest = [float(np.max(factor.diagonal, initial=0.0)) for factor, _ in term.factors]
+            for place, (factor, _) in enumerate(term.factors):
+                total += share * factor.rounding * math.prod(largest[:place] + largest[place + 1 :])
+        return total
+
+    @property
+    def blur(self) -> float:
         """See the protocol."""
-        return sum(factor.rounding for term in self._terms for factor, _ in term.factors)
+        return sum(factor.blur for term in self._terms for factor, _ in term.factors)
 
     @property
     def diagonal(self) -> float | Array:

@@ -21,6 +21,10 @@ class PlacedFactor(Protocol):
         """Bound on the rounding of a correlation."""
 
     @property
+    def blur(self) -> float:
+        """What distances have lost: bound on the rounding of a correlation by that of its inputs' differences."""
+
+    @property
     def diagonal(self) -> float | Array:
         """c(z_i, z_i), one number or shape (n,)."""
 

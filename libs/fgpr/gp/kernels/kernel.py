@@ -44,6 +44,10 @@ class Placed(Protocol):
         """Bound on the rounding of an entry of C."""
 
     @property
+    def blur(self) -> float:
+        """What distances have lost: bound on the rounding of a correlation by that of its inputs' differences."""
+
+    @property
     def signal_variance(self) -> float:
         """The sum of the terms' signal variances, s2."""
 

@@ -6,18 +6,20 @@ that s, its term's signal standard deviation, is that of the change over the who
 the kernel `constant`.
 """
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 from scipy.linalg.blas import dgemm
 
+from fgpr.errors import NumericalError
 from fgpr.gp.arrays import Array
 
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 
 
 class PlacedLinear:
-    """See `fgpr.gp.kernels.factor.PlacedFactor`. No parameters.
+    """See `fgpr.gp.kernels.factor.PlacedFactor`. No parameters, and no distances.
 
     Args:
         X: shape (n, d).
@@ -25,13 +27,22 @@ class PlacedLinear:
         range_: upper minus lower limit, shape (d,), or one number.
     """
 
+    blur: float = 0.0
+
     def __init__(self, X: Array, middle: Array | float, range_: Array | float) -> None:
-        self._scaled = np.asfortranarray((X - middle) / range_)
-        self.diagonal: Array = np.einsum("ij,ij->i", self._scaled, self._scaled)
+        with np.errstate(over="ignore"):
+            self._scaled = np.asfortranarray((X - middle) / range_)
+            self.diagonal: Array = np.einsum("ij,ij->i", self._scaled, self._scaled)
         self.rounding = _ROUNDING * (1.0 + float(self.diagonal.max(initial=0.0)))
 
-    def rescale(self, parameters: Array) -> None:
-        """Nothing to take."""
+    def rescale(self, parameters: Array) -> None:  # noqa: ARG002 - no parameters
+        """Nothing to take.
+
+        Raises:
+            NumericalError: an input is too large to be squared.
+        """
+        if not math.isfinite(self.rounding):
+            raise NumericalError("inputs of a linear kernel overflow: scale the inputs")
 
     def settle(self) -> None:
         """Nothing is left for later."""

@@ -40,6 +40,11 @@ class PlacedPeriodic:
         """Bound on the rounding of a correlation."""
         return self._inputs.rounding
 
+    @property
+    def blur(self) -> float:
+        """See the protocol."""
+        return self._inputs.rounding
+
     def rescale(self, parameters: Array) -> None:
         """See the protocol.
 

@@ -71,6 +71,11 @@ class PlacedRadial:
         """Bound on the rounding of a correlation."""
         return self._inputs.rounding
 
+    @property
+    def blur(self) -> float:
+        """See the protocol."""
+        return self._inputs.rounding
+
     def rescale(self, parameters: Array) -> None:
         """Take these log length-scales; raises as `ScaledInputs.rescale`."""
         self._inputs.rescale(np.exp(parameters))

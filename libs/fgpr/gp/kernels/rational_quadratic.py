@@ -29,6 +29,11 @@ class PlacedRationalQuadratic:
         """Bound on the rounding of a correlation."""
         return self._inputs.rounding
 
+    @property
+    def blur(self) -> float:
+        """See the protocol."""
+        return self._inputs.rounding
+
     def rescale(self, parameters: Array) -> None:
         """See the protocol; raises as `ScaledInputs.rescale`."""
         self._inputs.rescale(np.exp(parameters[:-1]))

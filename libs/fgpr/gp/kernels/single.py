@@ -27,6 +27,11 @@ class PlacedSingle:
         return self._factor.rounding
 
     @property
+    def blur(self) -> float:
+        """See the protocol."""
+        return self._factor.blur
+
+    @property
     def diagonal(self) -> float | Array:
         """See the protocol."""
         return self._factor.diagonal
