@@ -24,7 +24,7 @@ def inputs(X: npt.ArrayLike, features: int | None = None) -> Array:
     Raises:
         DataError: not numbers, not two-dimensional, another d, or a value that is not finite.
     """
-    array = _floats(X, "inputs")
+    array = floats(X, "inputs")
     if array.ndim == 1:
         array = array[:, np.newaxis]
     if array.ndim != 2 or array.shape[1] == 0:
@@ -47,7 +47,7 @@ def targets(y: npt.ArrayLike, rows: int | None = None) -> Array:
     Raises:
         DataError: not numbers, not one-dimensional, another n, or a value that is not finite.
     """
-    array = _floats(y, "targets")
+    array = floats(y, "targets")
     if array.ndim != 1:
         raise DataError(f"targets have shape {array.shape}: expected one number a row")
     if rows is not None and array.size != rows:
@@ -72,8 +72,21 @@ def duplicate_rows(X: Array) -> list[list[int]]:
     return [rows for rows in members.values() if len(rows) > 1]
 
 
-def _floats(values: Any, what: str) -> Array:
+def floats(values: Any, what: str) -> Array:
+    """Values as an array of doubles; not copied where they are one.
+
+    Raises:
+        DataError: not real numbers, not of one size, or some of them masked.
+    """
     try:
-        return np.asarray(values, dtype=np.float64)
+        given = np.asanyarray(values)
+        if isinstance(given, np.ma.MaskedArray):
+            masked = int(np.ma.getmaskarray(given).sum())
+            if masked:
+                raise DataError(f"{masked} {what} are masked: drop these rows or fill them")
+            given = given.data
+        if np.iscomplexobj(given):
+            raise DataError(f"{what} are not numbers: they are complex")
+        return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{what} are not numbers: {error}") from error
+        raise DataError(f"{what} are not numbers, or not of one size: {error}") from error

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
-from fgpr.errors import NumericalError
+from fgpr.errors import DataError, NumericalError
 from fgpr.gp.arrays import Array, diagonal, duplicate_rows
 from fgpr.gp.kernels.kernel import Placed
 
@@ -50,6 +50,16 @@ def factorise_covariance(
         return factorise(lambda: placed.fill(matrix, weight), matrix, ratio, placed.rounding, limit)
     except NumericalError as error:
         raise explain(error, X) from error
+
+
+def check_jitter_limit(limit: float) -> None:
+    """Nothing, if it is one: from 0 to 1, which is as much as the signal itself.
+
+    Raises:
+        DataError: it is not.
+    """
+    if not 0.0 <= limit <= 1.0:
+        raise DataError(f"the jitter limit is {limit}: expected 0 to 1, in units of the signal variance")
 
 
 def check_span(placed: Placed) -> None:

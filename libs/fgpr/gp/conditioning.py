@@ -46,7 +46,7 @@ def condition_within_memory(
             matrix does not fit either.
         NumericalError: as `condition`; by nearest neighbours it comes from `predict`.
     """
-    covariance, rows = prepare(kernel, theta, X, y, noise)
+    covariance, rows = prepare(kernel, theta, X, y, noise, jitter_limit)
     if matrix_bytes(rows.count) <= memory_limit:
         return condition_rows(covariance, rows, jitter_limit, memory_limit)
     return NeighbourPosterior(covariance, rows, _checked(neighbours), jitter_limit, memory_limit)
@@ -63,7 +63,7 @@ def condition_by_neighbours(
     neighbours: int = DEFAULT_NEIGHBOURS,
 ) -> NeighbourPosterior:
     """Condition by nearest neighbours whatever the number of rows; arguments as in `condition_within_memory`."""
-    covariance, rows = prepare(kernel, theta, X, y, noise)
+    covariance, rows = prepare(kernel, theta, X, y, noise, jitter_limit)
     return NeighbourPosterior(covariance, rows, _checked(neighbours), jitter_limit, memory_limit)
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from fgpr.errors import NumericalError
 from fgpr.gp.arrays import Array, diagonal
 from fgpr.gp.cholesky import check_span, explain, factorise
-from fgpr.gp.hyperparameters import NOISE, check_theta_of
+from fgpr.gp.hyperparameters import NOISE, check_theta_of, logs
 from fgpr.gp.kernels.kernel import Kernel, Placed
 
 _BLOCK = 64
@@ -42,7 +42,7 @@ class Covariance:
             EncodingError: theta has another length than d features ask for.
             NumericalError: an entry is not finite or too large to be a logarithm.
         """
-        known = kernel.features(np.size(theta)) if features is None else features
+        known = kernel.features(logs(theta).size) if features is None else features
         vector = check_theta_of(kernel, theta, known).copy()
         vector.flags.writeable = False
         placed = kernel.place(np.zeros((0, known)), np.zeros(known))

@@ -22,8 +22,8 @@ from scipy.linalg.blas import ddot, dsyr, dtrsv
 
 from fgpr.errors import DataError, NumericalError
 from fgpr.gp.arrays import Array, diagonal, inputs, targets
-from fgpr.gp.cholesky import JITTER_LIMIT, factorise_covariance
-from fgpr.gp.hyperparameters import LOG_LIMIT, NOISE, check_theta_of
+from fgpr.gp.cholesky import JITTER_LIMIT, check_jitter_limit, factorise_covariance
+from fgpr.gp.hyperparameters import LOG_LIMIT, NOISE, check_theta_of, logs
 from fgpr.gp.information import fisher_information
 from fgpr.gp.inverse import invert_from_factor
 from fgpr.gp.kernels.kernel import Kernel, Placed
@@ -110,14 +110,16 @@ class Likelihood:
         jitter_limit: float = JITTER_LIMIT,
     ) -> None:
         self._kernel = kernel
-        self._X = inputs(X)
-        self._y = targets(y, len(self._X))
+        # Copies: what is kept of them between steps has to stay theirs.
+        self._X = inputs(X).copy()
+        self._y = targets(y, len(self._X)).copy()
         if self._y.size == 0:
             raise DataError("no rows: a likelihood needs at least one")
         # Asked at every step, so asked once.
         self._length, self._footprint = kernel.size(self._X.shape[1]), kernel.footprint
         self._profile = kernel.profile
         self._workspace = workspace or Workspace()
+        check_jitter_limit(jitter_limit)
         self._jitter_limit = jitter_limit
         self.restrict(None)
 
@@ -142,9 +144,20 @@ class Likelihood:
         Args:
             rows: counted from 0; None for all of them.
             once: another batch follows after one step, so that what pays over several is not prepared.
+
+        Raises:
+            DataError: no rows, or one that there is not.
         """
-        self._active_X = self._X if rows is None else self._X[rows]
-        self._active_y = self._y if rows is None else self._y[rows]
+        if rows is None:
+            self._active_X, self._active_y = self._X, self._y
+        else:
+            try:
+                active_X, active_y = self._X[rows], self._y[rows]
+            except IndexError as error:
+                raise DataError(f"a mini-batch of rows that there are not: {error}") from error
+            if active_y.size == 0:
+                raise DataError("no rows: a mini-batch needs at least one")
+            self._active_X, self._active_y = active_X, active_y
         self._placed: Placed | None = None
         self._packed: PackedLikelihood | None = None
         # What the general way would refuse is not done in another way.
@@ -227,8 +240,8 @@ class Likelihood:
 
     def _checked(self, theta: npt.ArrayLike) -> Array:
         """Theta as an array of the right length, each entry within its limit; raises as `check_theta_of`."""
-        vector = np.asarray(theta, dtype=np.float64)
         # The norm is a bound on each entry, NaN included, in one call.
+        vector = theta if type(theta) is np.ndarray and theta.dtype == np.float64 else logs(theta)
         if vector.shape != (self._length,) or not ddot(vector, vector) <= LOG_LIMIT * LOG_LIMIT:
             return check_theta_of(self._kernel, theta, self.features)
         return vector

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fgpr.gp.arrays import Array, inputs, targets
+from fgpr.gp.arrays import Array, floats, inputs, targets
 from fgpr.gp.prediction import noise_variances
 
 
@@ -49,8 +49,8 @@ class Observations:
         Raises:
             DataError: shapes that do not fit, a value that is not finite, or a noise that is no variance.
         """
-        given = np.asarray(X)
-        rows = inputs(given.reshape(0, features) if given.size == 0 else X, features).copy()
+        given = floats(X, "inputs")
+        rows = inputs(given.reshape(0, features) if given.size == 0 else given, features).copy()
         values = targets(y, len(rows)).copy()
         return cls(rows, values, model_noise if noise is None else noise_variances(noise, len(rows), "rows"))
 

@@ -12,8 +12,8 @@ from scipy.linalg.blas import dsyrk, dtrsm
 from scipy.linalg.lapack import dpotrs
 
 from fgpr.errors import NumericalError
-from fgpr.gp.arrays import Array, diagonal, inputs
-from fgpr.gp.cholesky import JITTER_LIMIT, check_span, explain, factorise
+from fgpr.gp.arrays import Array, diagonal, floats, inputs
+from fgpr.gp.cholesky import JITTER_LIMIT, check_jitter_limit, check_span, explain, factorise
 from fgpr.gp.conditioned import Conditioned
 from fgpr.gp.covariance import Covariance
 from fgpr.gp.kernels.kernel import Kernel, Placed
@@ -217,30 +217,40 @@ def condition(
     Args:
         kernel: the correlation.
         theta: hyper-parameters in the wire order, shape (L,).
-        X: inputs, shape (n, d), in the features' units; n = 0 gives the prior.
+        X: inputs, shape (n, d), in the features' units; n = 0 gives the prior, and [] one of as many features as
+            theta is for (of a kernel whose theta does not say, 1).
         y: targets, shape (n,), scaled as the model says.
         noise: variance (not standard deviation) of the noise: None for theta's, one number, or one a row; 0 is
             allowed.
-        jitter_limit: see `fgpr.gp.cholesky`; 0 refuses a singular matrix instead of mending it.
+        jitter_limit: see `fgpr.gp.cholesky`, at most 1; 0 refuses a singular matrix instead of mending it.
         memory_limit: bytes that the matrix may take; and later each computation of the posterior beside it.
 
     Raises:
         EncodingError: theta has another length than the inputs ask for.
-        DataError: shapes that do not fit, a value that is not finite, a negative noise, or too many rows (names rows,
-            bytes and limit).
+        DataError: shapes that do not fit, a value that is not finite, a negative noise, a jitter limit that is none, or
+            too many rows (names rows, bytes and limit).
         NumericalError: not positive definite within the jitter limit (names duplicate rows), or not finite.
     """
-    covariance, rows = prepare(kernel, theta, X, y, noise)
+    covariance, rows = prepare(kernel, theta, X, y, noise, jitter_limit)
     return condition_rows(covariance, rows, jitter_limit, memory_limit)
 
 
 def prepare(
-    kernel: Kernel, theta: npt.ArrayLike, X: npt.ArrayLike, y: npt.ArrayLike, noise: float | npt.ArrayLike | None
+    kernel: Kernel,
+    theta: npt.ArrayLike,
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    noise: float | npt.ArrayLike | None,
+    jitter_limit: float,
 ) -> tuple[Covariance, Observations]:
     """The arguments of `condition`, checked; raises as it does."""
-    features = inputs(X).shape[1] if np.size(X) else None
+    check_jitter_limit(jitter_limit)
+    given = floats(X, "inputs")
+    # Without rows their shape may still say how many features there are; a flat empty sequence leaves it to theta.
+    known = given.ndim == 2 and given.shape[1] > 0
+    features = given.shape[1] if known else inputs(given).shape[1] if given.size else None
     covariance = Covariance.at(kernel, theta, features)
-    return covariance, Observations.of(X, y, noise, covariance.features, covariance.noise_variance)
+    return covariance, Observations.of(given, y, noise, covariance.features, covariance.noise_variance)
 
 
 def condition_rows(covariance: Covariance, rows: Observations, jitter_limit: float, memory_limit: int) -> Posterior:

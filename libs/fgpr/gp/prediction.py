@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fgpr.errors import DataError, NumericalError
-from fgpr.gp.arrays import Array
+from fgpr.gp.arrays import Array, floats
 from fgpr.gp.memory import DOUBLE_BYTES, MEMORY_LIMIT, Need, reserved
 
 Method = Literal["exact", "nearest neighbours", "prior only"]
@@ -162,12 +162,9 @@ def noise_variances(noise: float | npt.ArrayLike, count: int, what: str) -> floa
     """Noise variances as one number, or as an array of shape (count,) of their own that is read-only.
 
     Raises:
-        DataError: negative, not finite, or neither one number nor `count` of them.
+        DataError: not numbers, negative, not finite, or neither one number nor `count` of them.
     """
-    try:
-        given = np.array(noise, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"noise variances are not numbers: {error}") from error
+    given = floats(noise, "noise variances").copy()
     if not (np.isfinite(given).all() and (given >= 0).all()):
         raise DataError(f"a noise variance is {given.min(initial=np.inf)}: negative or not finite")
     if given.ndim == 0:

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fgpr.errors import DataError, NumericalError
-from fgpr.gp.arrays import Array, inputs, targets
-from fgpr.gp.hyperparameters import LENGTHSCALES, NOISE, SIGNAL, check_theta_of
+from fgpr.gp.arrays import Array, floats, inputs, targets
+from fgpr.gp.hyperparameters import LENGTHSCALES, NOISE, SIGNAL, check_theta_of, logs
 from fgpr.gp.kernels.kernel import Kernel
 from fgpr.gp.kernels.radial import Profile
 from fgpr.gp.kernels.scaled_inputs import PAIRS_LIMIT
@@ -104,7 +104,7 @@ class StackedLikelihood:
             EncodingError: theta has another length.
             NumericalError: not positive definite, or not finite; names the problem and the cause.
         """
-        given = np.asarray(theta, dtype=np.float64)
+        given = logs(theta)
         if given.ndim == 2 and len(given) != self._count:
             raise DataError(f"{len(given)} thetas for {self._count} problems")
         each = [check_theta_of(self._kernel, one, self._features) for one in (given if given.ndim == 2 else [given])]
@@ -186,10 +186,7 @@ class StackedLikelihood:
 
 
 def _stack(values: npt.ArrayLike, dimensions: int, what: str) -> Array:
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{what} are not numbers, or not of one size: {error}") from error
+    array = floats(values, what).copy()
     if array.ndim != dimensions or array.size == 0:
         raise DataError(f"{what} have shape {array.shape}: expected {dimensions} dimensions, none of them empty")
     return array

@@ -197,6 +197,12 @@ def test_bad_data_is_refused() -> None:
         condition(RBF, np.zeros(3), [1.0, 2.0], [1.0, 2.0, 3.0])
     with pytest.raises(DataError, match="over the limit"):
         condition(RBF, np.zeros(3), np.arange(11.0), np.arange(11.0), memory_limit=800)
+    with pytest.raises(DataError, match="not of one size"):
+        condition(RBF, np.zeros(3), [[1.0], [2.0, 3.0]], [1.0, 2.0])  # type: ignore[list-item]  # bad on purpose
+    with pytest.raises(DataError, match="1 targets are masked"):
+        condition(RBF, np.zeros(3), [1.0, 2.0], np.ma.masked_array([1.0, 2.0], [False, True]))
+    with pytest.raises(DataError, match="noise variances are not numbers"):
+        condition(RBF, np.zeros(3), [1.0, 2.0], [1.0, 2.0], noise=["a", "b"])
     posterior = condition(RBF, np.zeros(3), [1.0, 2.0], [1.0, 2.0])
     with pytest.raises(DataError, match="row 1"):
         posterior.predict([np.inf])
@@ -204,6 +210,18 @@ def test_bad_data_is_refused() -> None:
         posterior.predict([0.0], noise=-1.0)
     with pytest.raises(NumericalError, match="overflow"):
         posterior.predict([1e300])
+
+
+def test_without_rows_the_shape_of_the_inputs_still_counts() -> None:
+    with pytest.raises(EncodingError, match="1 length-scales, the inputs have 5 features"):
+        condition(RBF, np.zeros(3), np.empty((0, 5)), [])
+    assert condition(RBF, np.zeros(7), np.empty((0, 5)), []).covariance.features == 5
+    assert condition(RBF, np.zeros(7), [], []).covariance.features == 5
+    for text in ("linear", "constant"):
+        kernel = kernel_named(text)
+        prior = condition(kernel, np.zeros(2), np.empty((0, 2)), [])
+        assert prior.predict([[1.0, 2.0]]).latent_variance.tolist() == [5.0 if text == "linear" else 1.0]
+        assert condition(kernel, np.zeros(2), [], []).covariance.features == 1, "a flat sequence is one input a row"
 
 
 def test_no_new_inputs_give_an_empty_prediction() -> None:

@@ -151,7 +151,7 @@ class Kernel:
         return parameters.size(self.expression, features)
 
     def features(self, size: int) -> int:
-        """The number of features that a theta of that length is for.
+        """The number of features that a theta of that length is for; 1 where it does not tell.
 
         Raises:
             EncodingError: there is none.
@@ -161,6 +161,11 @@ class Kernel:
             if self.size(features) == size:
                 return features
         raise EncodingError(f"no number of features gives {self.name} a theta of {size} entries")
+
+    @property
+    def tells_features(self) -> bool:
+        """The length of theta, or the axes, say for how many features it is."""
+        return self.axes is not None or self.size(1) != self.size(2)
 
     def place(self, X: Array, centre: Array | None = None) -> Placed:
         """The kernel on inputs of shape (n, d); two sets that are to be crossed need the same centre, shape (d,)."""
