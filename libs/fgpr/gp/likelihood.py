@@ -31,6 +31,7 @@ from fgpr.gp.memory import MEMORY_LIMIT, check_memory, matrix_bytes, reserved, s
 from fgpr.gp.packed import PackedLikelihood, worth_packing
 
 _LOG_2_PI = math.log(2.0 * math.pi)
+_DOUBLE = np.dtype(np.float64)
 
 
 class Value(NamedTuple):
@@ -241,7 +242,7 @@ class Likelihood:
     def _checked(self, theta: npt.ArrayLike) -> Array:
         """Theta as an array of the right length, each entry within its limit; raises as `check_theta_of`."""
         # The norm is a bound on each entry, NaN included, in one call.
-        vector = theta if type(theta) is np.ndarray and theta.dtype == np.float64 else logs(theta)
+        vector = theta if type(theta) is np.ndarray and theta.dtype is _DOUBLE else logs(theta)
         if vector.shape != (self._length,) or not ddot(vector, vector) <= LOG_LIMIT * LOG_LIMIT:
             return check_theta_of(self._kernel, theta, self.features)
         return vector
