@@ -55,7 +55,7 @@ fmt: setup ## format, and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: setup ## time a step and a prediction beside the peers (ARGS=--quick for few sizes); writes build/reports/bench.json
+bench: setup ## time a step and a prediction beside the peers (ARGS=--quick for few sizes, --without-peers); writes build/reports/bench.json
 	PYTHONPATH=tests $(BIN)/python -m benchmarks $(ARGS)
 
 setup-peers: $(PEERS_STAMP) ## make .venv-peers with GPyTorch and JAX, which only bench compares with

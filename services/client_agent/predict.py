@@ -13,8 +13,9 @@ import numpy as np
 from client_agent import local_data
 from client_agent.local_data import Columns
 from fgpr.errors import DataError
-from fgpr.gp.arrays import MEMORY_LIMIT, Array
+from fgpr.gp.arrays import Array
 from fgpr.gp.conditioning import condition_within_memory
+from fgpr.gp.memory import MEMORY_LIMIT
 from fgpr.gp.model import ModelSpec, Prior
 from fgpr.gp.prediction import Method
 

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from benchmarks.measure import Timing, disagreement, interleave
 from benchmarks.peer_process import PeerProcess, peer_process
 from benchmarks.problem import KERNELS, QUICK_SIZES, SIZES, Problem
 from benchmarks.report import REPORTS, Line, at_least, at_most, conclude
-from benchmarks.targets import judge
+from benchmarks.targets import PEERS, judge, unmeasured
 
 REPORT = REPORTS / "bench.json"
 GIB = 1024**3
@@ -28,11 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run, print, write the report; 1 where a target is missed."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="three sizes, short turns")
+    parser.add_argument("--without-peers", action="store_true", help="GPyTorch and JAX are not asked for")
     parser.add_argument("--report", type=Path, default=REPORT, help="where the JSON goes")
     options = parser.parse_args(arguments)
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     lines: list[Line] = []
-    with threadpool_limits(1), peer_process() as peers:
+    with threadpool_limits(1), _peers(options.without_peers) as peers:
         console.print(_introduction(peers))
         for kernel in KERNELS:
             table = _table(kernel, peers)
@@ -40,6 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 problem = Problem(kernel, rows, features)
                 timing, disagreements = _run(problem, peers, 1.0 if options.quick else 6.0)
                 judged = judge(problem, timing, disagreements)
+                if peers is None:
+                    judged += unmeasured(problem, asked=not options.without_peers)
                 lines += judged
                 table.add_row(*_row(problem, timing, disagreements, judged))
             console.print(table)
@@ -48,9 +52,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return conclude(console, lines, options.report)
 
 
+def _peers(left_out: bool) -> AbstractContextManager[PeerProcess | None]:
+    return nullcontext() if left_out else peer_process()
+
+
 def _introduction(peers: PeerProcess | None) -> str:
     if peers is None:
-        return "GPyTorch and JAX are not installed, so nothing is said of them: make setup-peers"
+        return (
+            f"{' and '.join(PEERS)} were not measured: make setup-peers; their targets count as missed unless they are"
+            " left out by ARGS=--without-peers"
+        )
     return "beside " + ", ".join(f"{name} {version}" for name, version in peers.versions.items())
 
 
@@ -73,7 +84,7 @@ def _table(kernel: str, peers: PeerProcess | None) -> Table:
 
 
 def _names(peers: PeerProcess | None) -> list[str]:
-    return [f"{name} x" for name in (SCIKIT_LEARN, *(peers.versions if peers else ()))]
+    return [f"{name} x" for name in (SCIKIT_LEARN, *(peers.versions if peers else PEERS))]
 
 
 def _row(problem: Problem, timing: Timing, disagreements: dict[str, float], judged: list[Line]) -> list[str]:
@@ -84,8 +95,10 @@ def _row(problem: Problem, timing: Timing, disagreements: dict[str, float], judg
 
     step, prediction, label = timing.step, timing.prediction, problem.label
     peers = [name for name in step if name not in (OURS, LAPACK)]
+    missing = [name for name in PEERS if name not in step]
     ratios = [told(f"step {label}: {name} / fgpr", f"{step[name] / step[OURS]:.1f}") for name in peers]
-    others = [f"{prediction[name] / prediction[OURS]:.1f}" for name in peers]
+    ratios += [told(f"step {label}: {name} / fgpr", "not measured") for name in missing]
+    others = [f"{prediction[name] / prediction[OURS]:.1f}" for name in peers] + ["not measured" for _ in missing]
     limit = told(f"step {label}: fgpr / {LAPACK}", f"{step[OURS] / step[LAPACK]:.2f}")
     return [
         f"{problem.rows} x {problem.features}",

@@ -3,9 +3,12 @@
 from benchmarks.contestants import LAPACK, OURS, SCIKIT_LEARN
 from benchmarks.measure import Timing
 from benchmarks.problem import Problem
-from benchmarks.report import Line, at_least, at_most
+from benchmarks.report import Line, at_least, at_most, not_measured
 
 AGREEMENT = 1e-9
+PEERS = ("GPyTorch", "JAX")
+"""Those that run in an environment of their own."""
+
 LARGE = 1024
 SMALL = 100
 
@@ -15,6 +18,16 @@ def step_target(problem: Problem, peer: str) -> float | None:
     if peer == SCIKIT_LEARN:
         return 5.0 if (problem.rows, problem.features) == (100, 1) else 10.0
     return {"GPyTorch": 15.0 if problem.rows <= SMALL else 4.0, "JAX": 3.0}.get(peer)
+
+
+def unmeasured(problem: Problem, asked: bool) -> list[Line]:
+    """The lines of the peers of an environment that is not there."""
+    targets = [(peer, step_target(problem, peer)) for peer in PEERS]
+    return [
+        not_measured(f"step {problem.label}: {peer} / fgpr", "x", least, asked)
+        for peer, least in targets
+        if least is not None
+    ]
 
 
 def lapack_target(problem: Problem) -> float | None:

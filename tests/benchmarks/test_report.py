@@ -6,13 +6,19 @@ import pytest
 from rich.console import Console
 
 from benchmarks.real_data import training_file
-from benchmarks.report import Line, at_least, at_most, conclude
+from benchmarks.report import Line, at_least, at_most, conclude, not_measured
 
 
 @pytest.mark.parametrize(
     ("lines", "status", "told"),
     [
         ([at_least("speed", 4.0, "x", 4.0), Line("told", 9.0, "ms")], 0, "1 of 1 targets met"),
+        ([not_measured("peer", "x", 4.0, asked=True)], 1, "missed peer: not measured, target >= 4"),
+        (
+            [not_measured("peer", "x", 4.0, asked=False), at_least("speed", 4.0, "x", 4.0)],
+            0,
+            "1 of 1 targets met; 1 not measured",
+        ),
         ([at_most("time", 4.1, "s", 4.0), at_least("speed", 5.0, "x", 4.0)], 1, "missed time: 4.1 s, target <= 4"),
     ],
 )

@@ -3,7 +3,7 @@ import pytest
 from benchmarks.measure import Timing
 from benchmarks.problem import Problem
 from benchmarks.report import Line, at_least, at_most
-from benchmarks.targets import judge, lapack_target, step_target
+from benchmarks.targets import judge, lapack_target, step_target, unmeasured
 
 
 @pytest.mark.parametrize(
@@ -66,3 +66,12 @@ def test_the_lines_of_a_problem() -> None:
     assert lines["prediction rbf 256x21: GPyTorch / fgpr"].met is None
     assert lines["agreement rbf 256x21: scikit-learn"].met is True
     assert len(lines) == 8
+
+
+def test_peers_that_are_not_there_are_missed_unless_nobody_asked_for_them() -> None:
+    for asked, met in ((True, False), (False, None)):
+        lines = unmeasured(Problem("rbf", 256, 21), asked)
+        assert [line.to_json() for line in lines] == [
+            {"name": f"step rbf 256x21: {peer} / fgpr", "value": None, "unit": "x", "target": target, "met": met}
+            for peer, target in (("GPyTorch", ">= 4"), ("JAX", ">= 3"))
+        ]

@@ -13,11 +13,6 @@ from fgpr.errors import DataError
 Array = npt.NDArray[np.float64]
 """Floats of double precision; single precision fails the gradient at low noise."""
 
-DOUBLE_BYTES = 8
-
-MEMORY_LIMIT = 2 * 1024**3
-"""Bytes that the square matrices of one computation may take unless the caller says otherwise: 16,384 rows for one."""
-
 
 def inputs(X: npt.ArrayLike, features: int | None = None) -> Array:
     """`X` as an array of shape (n, d).
@@ -29,7 +24,7 @@ def inputs(X: npt.ArrayLike, features: int | None = None) -> Array:
     Raises:
         DataError: not numbers, not two-dimensional, another d, or a value that is not finite.
     """
-    array = _floats(X, "inputs")
+    array = floats(X, "inputs")
     if array.ndim == 1:
         array = array[:, np.newaxis]
     if array.ndim != 2 or array.shape[1] == 0:
@@ -52,7 +47,7 @@ def targets(y: npt.ArrayLike, rows: int | None = None) -> Array:
     Raises:
         DataError: not numbers, not one-dimensional, another n, or a value that is not finite.
     """
-    array = _floats(y, "targets")
+    array = floats(y, "targets")
     if array.ndim != 1:
         raise DataError(f"targets have shape {array.shape}: expected one number a row")
     if rows is not None and array.size != rows:
@@ -61,30 +56,6 @@ def targets(y: npt.ArrayLike, rows: int | None = None) -> Array:
         row = int(np.argmin(np.isfinite(array)))
         raise DataError(f"the target in row {row + 1} is {array[row]}: not a finite number; drop the row or mend it")
     return array
-
-
-def check_memory(rows: int, matrices: int = 1, limit: int = MEMORY_LIMIT) -> None:
-    """Refuse, before anything is allocated, what would not fit.
-
-    Args:
-        rows: n; each matrix takes 8 n^2 bytes.
-        matrices: how many n x n matrices are held at once.
-        limit: bytes allowed.
-
-    Raises:
-        DataError: with rows, bytes and limit.
-    """
-    needed = matrix_bytes(rows, matrices)
-    if needed > limit:
-        raise DataError(
-            f"{rows} rows need {needed / 1e9:.2f} GB for {matrices} matrices of {rows} x {rows}, over the limit of"
-            f" {limit / 1e9:.2f} GB: train in batches, predict by nearest neighbours, or use fewer rows"
-        )
-
-
-def matrix_bytes(rows: int, matrices: int = 1) -> int:
-    """Bytes of that many n x n matrices of doubles."""
-    return matrices * rows * rows * DOUBLE_BYTES
 
 
 def diagonal(matrix: Array) -> Array:
@@ -101,8 +72,21 @@ def duplicate_rows(X: Array) -> list[list[int]]:
     return [rows for rows in members.values() if len(rows) > 1]
 
 
-def _floats(values: Any, what: str) -> Array:
+def floats(values: Any, what: str) -> Array:
+    """Values as an array of doubles; not copied where they are one.
+
+    Raises:
+        DataError: not real numbers, not of one size, or some of them masked.
+    """
     try:
-        return np.asarray(values, dtype=np.float64)
+        given = np.asanyarray(values)
+        if isinstance(given, np.ma.MaskedArray):
+            masked = int(np.ma.getmaskarray(given).sum())
+            if masked:
+                raise DataError(f"{masked} {what} are masked: drop these rows or fill them")
+            given = given.data
+        if np.iscomplexobj(given):
+            raise DataError(f"{what} are not numbers: they are complex")
+        return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{what} are not numbers: {error}") from error
+        raise DataError(f"{what} are not numbers, or not of one size: {error}") from error

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
-from fgpr.errors import NumericalError
+from fgpr.errors import DataError, NumericalError
 from fgpr.gp.arrays import Array, diagonal, duplicate_rows
 from fgpr.gp.kernels.kernel import Placed
 
@@ -45,12 +45,31 @@ def factorise_covariance(
         NumericalError: not positive definite with the largest jitter allowed, with cause and remedy; or inputs that
             span so many length-scales that the distance of two neighbours would be rounding.
     """
-    if placed.rounding > JITTER_LIMIT:
-        raise NumericalError("the inputs span too many length-scales for double precision: raise the length-scales")
+    check_span(placed)
     try:
         return factorise(lambda: placed.fill(matrix, weight), matrix, ratio, placed.rounding, limit)
     except NumericalError as error:
         raise explain(error, X) from error
+
+
+def check_jitter_limit(limit: float) -> None:
+    """Nothing, if it is one: from 0 to 1, which is as much as the signal itself.
+
+    Raises:
+        DataError: it is not.
+    """
+    if not 0.0 <= limit <= 1.0:
+        raise DataError(f"the jitter limit is {limit}: expected 0 to 1, in units of the signal variance")
+
+
+def check_span(placed: Placed) -> None:
+    """Nothing, if the distances of the inputs can be told from rounding.
+
+    Raises:
+        NumericalError: inputs that span so many length-scales that the distance of two neighbours would be rounding.
+    """
+    if placed.blur > JITTER_LIMIT:
+        raise NumericalError("the inputs span too many length-scales for double precision: raise the length-scales")
 
 
 def factorise(
@@ -93,8 +112,8 @@ def explain(error: NumericalError, X: Array) -> NumericalError:
     groups = duplicate_rows(X)
     if not groups:
         return NumericalError(
-            f"{error} of the signal variance: the inputs are too close for their length-scales; raise the noise"
-            " or lower the length-scales"
+            f"{error} of the signal variance: the inputs are too close for their length-scales, or too far from 0 for"
+            " a kernel without; raise the noise, lower the length-scales, or centre and scale the inputs"
         )
     named = "; ".join("rows " + ", ".join(map(str, rows)) for rows in groups[:_NAMED_GROUPS])
     more = f" and {len(groups) - _NAMED_GROUPS} more groups" if len(groups) > _NAMED_GROUPS else ""

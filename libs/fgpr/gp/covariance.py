@@ -8,13 +8,12 @@ import numpy.typing as npt
 
 from fgpr.errors import NumericalError
 from fgpr.gp.arrays import Array, diagonal
-from fgpr.gp.cholesky import explain, factorise, factorise_covariance
-from fgpr.gp.hyperparameters import NOISE, check_theta_of
+from fgpr.gp.cholesky import check_span, explain, factorise
+from fgpr.gp.hyperparameters import NOISE, check_theta_of, logs
 from fgpr.gp.kernels.kernel import Kernel, Placed
 
-_BLOCK = 512
-_WHOLE = 2048
-"""Up to so many rows the correlations are filled in one piece."""
+_BLOCK = 64
+"""Columns of a sum or product that are filled at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +42,7 @@ class Covariance:
             EncodingError: theta has another length than d features ask for.
             NumericalError: an entry is not finite or too large to be a logarithm.
         """
-        known = kernel.features(np.size(theta)) if features is None else features
+        known = kernel.features(logs(theta).size) if features is None else features
         vector = check_theta_of(kernel, theta, known).copy()
         vector.flags.writeable = False
         placed = kernel.place(np.zeros((0, known)), np.zeros(known))
@@ -60,14 +59,10 @@ class Covariance:
         placed.rescale(self.theta)
         return placed
 
-    def shares(self, X: Array, centre: Array) -> Array:
-        """Variances of the function at these inputs before any row, over the signal variance; shape (n,)."""
-        return np.broadcast_to(self.scaled(X, centre).diagonal, len(X)).copy()
-
     def factor(self, X: Array, centre: Array, noise: float | Array, limit: float) -> tuple[Array, float]:
         """Cholesky factor of the covariance over the signal variance, and the jitter that it needed.
 
-        Nothing else of the size of the matrix is held: many rows are filled in blocks of columns.
+        Nothing else of the size of the matrix is held.
 
         Args:
             X: inputs, shape (n, d).
@@ -84,15 +79,27 @@ class Covariance:
         """
         matrix = np.empty((len(X), len(X)), order="F")
         scaled = self.scaled(X, centre)
+        check_span(scaled)
         ratio = noise / self.signal_variance
-        if len(X) <= _WHOLE or scaled.rounding > limit:
-            return matrix, factorise_covariance(scaled, X, matrix, None, ratio, limit)
         try:
-            return matrix, factorise(lambda: self._fill(X, centre, matrix), matrix, ratio, scaled.rounding, limit)
+            return matrix, factorise(lambda: self.fill(X, centre, matrix), matrix, ratio, scaled.rounding, limit)
         except NumericalError as error:
             raise explain(error, X) from error
 
-    def _fill(self, X: Array, centre: Array, matrix: Array) -> None:
+    def fill(self, X: Array, centre: Array, matrix: Array) -> None:
+        """The lower triangle of the correlations of the inputs, with the diagonal; a sum or product in blocks.
+
+        Args:
+            X: inputs, shape (n, d).
+            centre: of the scaled inputs, shape (d,).
+            matrix: gets them; shape (n, n), Fortran order.
+
+        Raises:
+            NumericalError: the scaled inputs overflow.
+        """
+        if self.kernel.footprint.fill == 1:
+            self.scaled(X, centre).fill(matrix, None)
+            return
         for start in range(0, len(X), _BLOCK):
             columns = slice(start, start + _BLOCK)
             left, right = self.scaled(X[start:], centre), self.scaled(X[columns], centre)

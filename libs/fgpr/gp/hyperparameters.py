@@ -14,8 +14,8 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from fgpr.errors import EncodingError, NumericalError
-from fgpr.gp.arrays import Array
+from fgpr.errors import DataError, EncodingError, NumericalError
+from fgpr.gp.arrays import Array, floats
 from fgpr.gp.kernels.kernel import Kernel
 from fgpr.gp.record import Record
 
@@ -161,7 +161,7 @@ class Bounds(Record):
         return Clipped(inside, tuple(self.names[index] for index in np.flatnonzero(inside != vector)))
 
     def _finite(self, theta: npt.ArrayLike) -> Array:
-        vector = np.asarray(theta, dtype=np.float64)
+        vector = logs(theta)
         if vector.shape != (len(self.names),):
             raise EncodingError(f"theta has shape {vector.shape}, the model has {len(self.names)} hyper-parameters")
         if not np.isfinite(vector).all():
@@ -176,6 +176,18 @@ def theta_names(features: int | Sequence[str]) -> tuple[str, ...]:
     return ("signal sd", "noise sd", *(f"length-scale of {feature}" for feature in known))
 
 
+def logs(theta: npt.ArrayLike) -> Array:
+    """Theta, or one a row, as an array of doubles; not copied where it is one.
+
+    Raises:
+        EncodingError: not numbers, or rows of unequal length.
+    """
+    try:
+        return floats(theta, "entries of theta")
+    except DataError as error:
+        raise EncodingError(str(error)) from error
+
+
 def check_theta(theta: npt.ArrayLike, features: int | None = None) -> Array:
     """Theta of one ARD kernel as an array of shape (d + 2,), each entry finite and within +-`LOG_LIMIT`.
 
@@ -183,7 +195,7 @@ def check_theta(theta: npt.ArrayLike, features: int | None = None) -> Array:
         EncodingError: another shape.
         NumericalError: an entry whose exponential would overflow or vanish; names it.
     """
-    vector = np.asarray(theta, dtype=np.float64)
+    vector = logs(theta)
     if vector.ndim != 1 or vector.size < 3:
         raise EncodingError(f"theta has shape {vector.shape}: expected signal, noise and one length-scale a feature")
     if features is not None and vector.size != features + 2:
@@ -199,7 +211,7 @@ def check_theta_of(kernel: Kernel, theta: npt.ArrayLike, features: int) -> Array
         EncodingError: another shape, or a kernel for another number of features.
         NumericalError: an entry whose exponential would overflow or vanish; names it.
     """
-    vector = np.asarray(theta, dtype=np.float64)
+    vector = logs(theta)
     size = kernel.size(features)
     if vector.shape != (size,):
         if size == features + 2:

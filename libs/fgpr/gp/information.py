@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg.blas import dtrsm
 
 from fgpr.errors import NumericalError
-from fgpr.gp.arrays import Array
+from fgpr.gp.arrays import Array, diagonal
 from fgpr.gp.hyperparameters import NOISE
 from fgpr.gp.kernels.kernel import Placed
 
@@ -29,9 +29,16 @@ def fisher_information(placed: Placed, factor: Array, ratio: float, size: int) -
     """
     n = placed.rows
     whitened = np.empty((size, n * n))
-    whitened[NOISE] = _whiten(factor, 2.0 * ratio * np.eye(n, order="F"))
+    noise = _square(whitened[NOISE], n)
+    noise[...] = 0.0
+    diagonal(noise)[:] = 2.0 * ratio
+    _whiten(factor, noise)
     for place, derivative in placed.derivatives():
-        whitened[place] = _whiten(factor, np.asfortranarray(derivative))
+        there = _square(whitened[place], n)
+        there[...] = derivative
+        # Or it would be held while the next one is made.
+        del derivative
+        _whiten(factor, there)
     with np.errstate(over="ignore", invalid="ignore"):
         information: Array = 0.5 * (whitened @ whitened.T)
     if not np.isfinite(information).all():
@@ -39,7 +46,11 @@ def fisher_information(placed: Placed, factor: Array, ratio: float, size: int) -
     return information
 
 
-def _whiten(factor: Array, derivative: Array) -> Array:
-    half = dtrsm(1.0, factor, derivative, lower=1)
-    whole: Array = dtrsm(1.0, factor, half, side=1, lower=1, trans_a=1, overwrite_b=1)
-    return whole.ravel(order="F")
+def _square(flat: Array, rows: int) -> Array:
+    """A view of shape (n, n) in Fortran order, which BLAS works on in place."""
+    return flat.reshape((rows, rows), order="F")
+
+
+def _whiten(factor: Array, derivative: Array) -> None:
+    dtrsm(1.0, factor, derivative, lower=1, overwrite_b=1)
+    dtrsm(1.0, factor, derivative, side=1, lower=1, trans_a=1, overwrite_b=1)

@@ -29,12 +29,13 @@ def invert_triangle(factor: Array) -> None:
         dtrtri(factor, lower=1, overwrite_c=1)
         return
     half = rows // 2
-    # Copies, because LAPACK is called in place on contiguous arrays alone; they are small beside the products.
+    # Copies, because LAPACK is called in place on contiguous arrays alone; they are small beside the products. Made as
+    # late as can be, they never are more than three quarters of the matrix.
     first = factor[:half, :half].copy(order="F")
-    below = factor[half:, :half].copy(order="F")
-    last = factor[half:, half:].copy(order="F")
     invert_triangle(first)
+    last = factor[half:, half:].copy(order="F")
     invert_triangle(last)
+    below = factor[half:, :half].copy(order="F")
     dtrmm(-1.0, last, below, lower=1, overwrite_b=1)
     dtrmm(1.0, first, below, side=1, lower=1, overwrite_b=1)
     factor[:half, :half] = first

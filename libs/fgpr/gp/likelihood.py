@@ -21,15 +21,17 @@ import numpy.typing as npt
 from scipy.linalg.blas import ddot, dsyr, dtrsv
 
 from fgpr.errors import DataError, NumericalError
-from fgpr.gp.arrays import MEMORY_LIMIT, Array, check_memory, diagonal, inputs, matrix_bytes, targets
-from fgpr.gp.cholesky import JITTER_LIMIT, factorise_covariance
-from fgpr.gp.hyperparameters import LOG_LIMIT, NOISE, check_theta_of
+from fgpr.gp.arrays import Array, diagonal, inputs, targets
+from fgpr.gp.cholesky import JITTER_LIMIT, check_jitter_limit, factorise_covariance
+from fgpr.gp.hyperparameters import LOG_LIMIT, NOISE, check_theta_of, logs
 from fgpr.gp.information import fisher_information
 from fgpr.gp.inverse import invert_from_factor
 from fgpr.gp.kernels.kernel import Kernel, Placed
+from fgpr.gp.memory import MEMORY_LIMIT, check_memory, matrix_bytes, reserved, squares
 from fgpr.gp.packed import PackedLikelihood, worth_packing
 
 _LOG_2_PI = math.log(2.0 * math.pi)
+_DOUBLE = np.dtype(np.float64)
 
 
 class Value(NamedTuple):
@@ -109,14 +111,16 @@ class Likelihood:
         jitter_limit: float = JITTER_LIMIT,
     ) -> None:
         self._kernel = kernel
-        self._X = inputs(X)
-        self._y = targets(y, len(self._X))
+        # Copies: what is kept of them between steps has to stay theirs.
+        self._X = inputs(X).copy()
+        self._y = targets(y, len(self._X)).copy()
         if self._y.size == 0:
             raise DataError("no rows: a likelihood needs at least one")
         # Asked at every step, so asked once.
-        self._length, self._extra = kernel.size(self._X.shape[1]), kernel.matrices
+        self._length, self._footprint = kernel.size(self._X.shape[1]), kernel.footprint
         self._profile = kernel.profile
         self._workspace = workspace or Workspace()
+        check_jitter_limit(jitter_limit)
         self._jitter_limit = jitter_limit
         self.restrict(None)
 
@@ -141,64 +145,86 @@ class Likelihood:
         Args:
             rows: counted from 0; None for all of them.
             once: another batch follows after one step, so that what pays over several is not prepared.
+
+        Raises:
+            DataError: no rows, or one that there is not.
         """
-        self._active_X = self._X if rows is None else self._X[rows]
-        self._active_y = self._y if rows is None else self._y[rows]
+        if rows is None:
+            self._active_X, self._active_y = self._X, self._y
+        else:
+            try:
+                active_X, active_y = self._X[rows], self._y[rows]
+            except IndexError as error:
+                raise DataError(f"a mini-batch of rows that there are not: {error}") from error
+            if active_y.size == 0:
+                raise DataError("no rows: a mini-batch needs at least one")
+            self._active_X, self._active_y = active_X, active_y
         self._placed: Placed | None = None
         self._packed: PackedLikelihood | None = None
         # What the general way would refuse is not done in another way.
-        allowed = self._profile is not None and matrix_bytes(self.rows, matrices=2) <= self._workspace.limit
+        general = matrix_bytes(self.rows, self._footprint.gradient)
+        allowed = self._profile is not None and general <= self._workspace.limit
         self._packs = allowed and worth_packing(self.rows, self.features, once)
 
     def value(self, theta: npt.ArrayLike) -> Value:
         """The negative log marginal likelihood at theta, in nats.
 
         Raises:
+            DataError: the matrices would take more memory than the workspace, or the machine, allows.
             EncodingError: theta has another length.
             NumericalError: not positive definite, or not finite; names the cause.
         """
         vector = self._checked(theta)
-        if (packed := self._few()) is not None and (nats := packed.value(vector)) is not None:
-            return Value(nats, 0.0)
-        nats, _, _, jitter = self._solve(vector, gradient=False)
+        try:
+            if (packed := self._few()) is not None and (nats := packed.value(vector)) is not None:
+                return Value(nats, 0.0)
+        except MemoryError as error:
+            raise squares(self.rows, self._footprint.value).refused from error
+        with reserved(squares(self.rows, self._footprint.value), self._workspace.limit):
+            nats, _, _, jitter = self._solve(vector, gradient=False)
         return Value(nats, jitter)
 
     def value_and_gradient(self, theta: npt.ArrayLike) -> ValueAndGradient:
         """The negative log marginal likelihood at theta and its gradient.
 
         Raises:
-            DataError: the kernel's matrices would take more memory than the workspace allows.
+            DataError: the matrices would take more memory than the workspace, or the machine, allows.
             EncodingError: theta has another length.
             NumericalError: not positive definite, or not finite; names the cause.
         """
         vector = self._checked(theta)
-        if (packed := self._few()) is not None and (known := packed.value_and_gradient(vector)) is not None:
-            return ValueAndGradient(*known, 0.0)
-        nats, a, q, jitter = self._solve(vector, gradient=True)
-        return ValueAndGradient(nats, self._gradient(vector.size, a, q), jitter)
+        try:
+            if (packed := self._few()) is not None and (known := packed.value_and_gradient(vector)) is not None:
+                return ValueAndGradient(*known, 0.0)
+        except MemoryError as error:
+            raise squares(self.rows, self._footprint.gradient).refused from error
+        with reserved(squares(self.rows, self._footprint.gradient), self._workspace.limit):
+            nats, a, q, jitter = self._solve(vector, gradient=True)
+            return ValueAndGradient(nats, self._gradient(vector.size, a, q), jitter)
 
     def information(self, theta: npt.ArrayLike) -> Array:
         """The Fisher information at theta alone, of shape (L, L); raises as `curvature`."""
         vector = check_theta_of(self._kernel, theta, self.features)
-        check_memory(self.rows, 4 + self._kernel.matrices + vector.size, self._workspace.limit)
-        _, _, q, _ = self._solve(vector, gradient=False)
-        matrix, _ = self._workspace.squares(self.rows)
-        return fisher_information(self._active, matrix, q, vector.size)
+        with reserved(squares(self.rows, self._footprint.information + vector.size), self._workspace.limit):
+            _, _, q, _ = self._solve(vector, gradient=False)
+            matrix, _ = self._workspace.squares(self.rows)
+            return fisher_information(self._active, matrix, q, vector.size)
 
     def curvature(self, theta: npt.ArrayLike) -> Curvature:
         """The negative log marginal likelihood at theta, its gradient and the Fisher information, from one factor.
 
         Raises:
-            DataError: the matrices (one for each entry of theta) would take more memory than the workspace allows.
+            DataError: the matrices, one for each entry of theta among them, would take more memory than the
+                workspace, or the machine, allows.
             EncodingError: theta has another length.
             NumericalError: as `value_and_gradient`.
         """
         vector = self._checked(theta)
-        check_memory(self.rows, 4 + self._kernel.matrices + vector.size, self._workspace.limit)
-        nats, a, q, jitter = self._solve(vector, gradient=True)
-        matrix, _ = self._workspace.squares(self.rows)
-        information = fisher_information(self._active, matrix, q, vector.size)
-        return Curvature(nats, self._gradient(vector.size, a, q), information, jitter)
+        with reserved(squares(self.rows, self._footprint.information + vector.size), self._workspace.limit):
+            nats, a, q, jitter = self._solve(vector, gradient=True)
+            matrix, _ = self._workspace.squares(self.rows)
+            information = fisher_information(self._active, matrix, q, vector.size)
+            return Curvature(nats, self._gradient(vector.size, a, q), information, jitter)
 
     @property
     def _active(self) -> Placed:
@@ -215,8 +241,8 @@ class Likelihood:
 
     def _checked(self, theta: npt.ArrayLike) -> Array:
         """Theta as an array of the right length, each entry within its limit; raises as `check_theta_of`."""
-        vector = np.asarray(theta, dtype=np.float64)
         # The norm is a bound on each entry, NaN included, in one call.
+        vector = theta if type(theta) is np.ndarray and theta.dtype is _DOUBLE else logs(theta)
         if vector.shape != (self._length,) or not ddot(vector, vector) <= LOG_LIMIT * LOG_LIMIT:
             return check_theta_of(self._kernel, theta, self.features)
         return vector
@@ -243,8 +269,6 @@ class Likelihood:
         self._active.rescale(theta)
         s2 = self._active.signal_variance
         q = math.exp(2.0 * theta[NOISE]) / s2
-        if gradient and self._extra:
-            check_memory(self.rows, 2 + self._extra, self._workspace.limit)
         matrix, weight = self._workspace.squares(self.rows)
         kept = weight if gradient else None
         jitter = factorise_covariance(self._active, self._active_X, matrix, kept, q, self._jitter_limit)

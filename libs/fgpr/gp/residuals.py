@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fgpr.errors import DataError
-from fgpr.gp.arrays import Array, check_memory
+from fgpr.gp.arrays import Array
 from fgpr.gp.inverse import invert_triangle
+from fgpr.gp.memory import reserved, squares
 from fgpr.gp.posterior import Posterior
 
 
@@ -57,13 +58,13 @@ def leave_one_out(posterior: Posterior) -> LeaveOneOut:
     """The leave-one-out predictions of a posterior's own rows, at its theta; O(n^3), a third of a new factor's time.
 
     Raises:
-        DataError: no rows, or no memory for a second matrix.
+        DataError: no rows, or no memory for two more matrices.
     """
     if posterior.prior_only:
         raise DataError("no rows: there is nothing to leave out")
-    check_memory(posterior.rows, matrices=2, limit=posterior.memory_limit)
-    inverse = posterior.factor.copy(order="F")
-    invert_triangle(inverse)
+    with reserved(squares(posterior.rows, matrices=2), posterior.memory_limit):
+        inverse = posterior.factor.copy(order="F")
+        invert_triangle(inverse)
     # The upper triangle of a factor keeps old entries.
     precision = np.array([inverse[row:, row] @ inverse[row:, row] for row in range(posterior.rows)])
     targets = posterior.observations.y

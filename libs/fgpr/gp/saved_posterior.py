@@ -5,23 +5,29 @@ the aggregator is theta alone, in the messages of a round. Loading conditions an
 same machine with the same number of BLAS threads predictions are bit-identical; elsewhere they agree to rounding.
 """
 
+import math
 from dataclasses import dataclass, replace
-from typing import Final, Literal, NamedTuple, Self
+from typing import Annotated, Final, Literal, NamedTuple, Self
 
 import numpy as np
+from pydantic import Field
 
 from fgpr import canonical
 from fgpr.errors import EncodingError
-from fgpr.gp.arrays import MEMORY_LIMIT, Array
+from fgpr.gp.arrays import Array
 from fgpr.gp.conditioning import AnyPosterior, condition_by_neighbours
-from fgpr.gp.kernels.kernel import Kernel, kernel_named
-from fgpr.gp.neighbours import NeighbourPosterior
+from fgpr.gp.kernels.kernel import MAX_FEATURES, Kernel, kernel_named
+from fgpr.gp.memory import MEMORY_LIMIT
+from fgpr.gp.neighbours import MAX_NEIGHBOURS, NeighbourPosterior
 from fgpr.gp.posterior import condition
 from fgpr.gp.record import Record
 from fgpr.gp.scaling import TargetScaling
 
 FORMAT: Final = "fgpr-posterior"
 VERSION: Final = 1
+
+_TOLD = 8
+_WHOLE, _EXPONENT = 2.0**53, 1e21
 
 _UNSCALED = TargetScaling(0.0, 1.0, constant=False)
 
@@ -47,6 +53,12 @@ class SavedAxis(Record):
     lower: float
     upper: float
 
+    def __post_init__(self) -> None:
+        if not (self.lower < self.upper and math.isfinite(self.upper - self.lower)):
+            raise EncodingError(
+                f"a saved posterior's axis {self.name!r} goes from {self.lower} to {self.upper}: expected a range"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class SavedPosterior(Record):
@@ -68,6 +80,7 @@ class SavedPosterior(Record):
         neighbours: of a posterior by nearest neighbours; None for the exact one.
         jitter_limit: see `fgpr.gp.cholesky`.
         axes: the features of the kernel, or None where it was made without.
+        dimensions: d, where neither axes nor the length of theta say it; else left out.
     """
 
     format: Literal["fgpr-posterior"]
@@ -85,13 +98,24 @@ class SavedPosterior(Record):
     neighbours: int | None
     jitter_limit: float
     axes: tuple[SavedAxis, ...] | None = None
+    dimensions: Annotated[int | None, Field(exclude_if=lambda value: value is None)] = None
 
     def __post_init__(self) -> None:
-        d = self._kernel().features(len(self.theta))
+        names = [axis.name for axis in self.axes or ()]
+        if len(set(names)) != len(names):
+            raise EncodingError(f"a saved posterior has an axis twice: {names}")
+        d = self._features()
         if not self.target_sd > 0:
             raise EncodingError(f"a saved posterior's target_sd is {self.target_sd}: expected a number above 0")
-        if min(self.blocks, default=-1) < 0 or sum(self.blocks) != len(self.targets):
-            raise EncodingError(f"a saved posterior has blocks {list(self.blocks)} for {len(self.targets)} targets")
+        # Only the last rows of none are none: `append` leaves nothing where there is nothing to append.
+        least = 0 if len(self.blocks) == 1 else 1
+        if min(self.blocks, default=-1) < least or sum(self.blocks) != len(self.targets):
+            told = f"{list(self.blocks[:_TOLD])}{' and so on' if len(self.blocks) > _TOLD else ''}"
+            raise EncodingError(f"a saved posterior has blocks {told} for {len(self.targets)} targets")
+        if self.neighbours is not None and not 1 <= self.neighbours <= MAX_NEIGHBOURS:
+            raise EncodingError(
+                f"a saved posterior has {self.neighbours} neighbours: expected 1 to {MAX_NEIGHBOURS}, or null"
+            )
         if self.features and len(self.features) != d:
             raise EncodingError(f"a saved posterior names {len(self.features)} features, theta has {d}")
         widths = {len(row) for row in self.inputs}
@@ -100,6 +124,14 @@ class SavedPosterior(Record):
                 f"a saved posterior has {len(self.inputs)} rows of {sorted(widths)} inputs for {len(self.targets)}"
                 f" targets and {d} features"
             )
+        noise = self.noise if isinstance(self.noise, tuple) else (self.noise,)
+        if isinstance(self.noise, tuple) and len(noise) != len(self.targets):
+            raise EncodingError(f"a saved posterior has {len(noise)} noises for {len(self.targets)} targets")
+        if min(noise, default=0.0) < 0:
+            raise EncodingError(f"a saved posterior has the noise {min(noise)}: expected variances of 0 and more")
+        if not 0.0 <= self.jitter_limit <= 1.0:
+            raise EncodingError(f"a saved posterior's jitter_limit is {self.jitter_limit}: expected 0 to 1")
+        self._check_numbers(noise)
 
     @classmethod
     def of(
@@ -134,6 +166,7 @@ class SavedPosterior(Record):
             None
             if kernel.axes is None
             else tuple(SavedAxis(axis.name, axis.lower, axis.upper) for axis in kernel.axes),
+            None if kernel.tells_features else posterior.covariance.features,
         )
 
     @classmethod
@@ -146,7 +179,8 @@ class SavedPosterior(Record):
         value = canonical.parse(raw)
         if not isinstance(value, dict) or value.get("format") != FORMAT:
             raise EncodingError(f"not a saved posterior: its format is not {FORMAT!r}")
-        if value.get("version") != VERSION:
+        # Not `!=` alone: true and 1.0 are equal to 1, and no version.
+        if type(value.get("version")) is not int or value["version"] != VERSION:
             raise EncodingError(
                 f"a saved posterior of version {value.get('version')!r}: this release reads version {VERSION};"
                 " condition anew from theta and data, or use the release that wrote it"
@@ -166,11 +200,13 @@ class SavedPosterior(Record):
             NumericalError: as `fgpr.gp.posterior.condition`.
         """
         kernel, theta = self._kernel(), np.array(self.theta)
-        X = np.array(self.inputs).reshape(len(self.inputs), kernel.features(theta.size))
+        X = np.array(self.inputs).reshape(len(self.inputs), self._features())
         y, noise = np.array(self.targets), self.noise
         scaling = TargetScaling(self.target_mean, self.target_sd, self.target_constant)
         if self.neighbours is not None:
-            by_neighbours = condition_by_neighbours(kernel, theta, X, y, noise, self.jitter_limit, self.neighbours)
+            by_neighbours = condition_by_neighbours(
+                kernel, theta, X, y, noise, self.jitter_limit, memory_limit, self.neighbours
+            )
             return Restored(by_neighbours, scaling)
         ends = np.cumsum(self.blocks).tolist()
         parts = [slice(end - size, end) for end, size in zip(ends, self.blocks, strict=True)]
@@ -186,6 +222,41 @@ class SavedPosterior(Record):
 
     def _kernel(self) -> Kernel:
         return kernel_named(self.kernel, self.axes)
+
+    def _features(self) -> int:
+        """d, checked against the length of theta."""
+        kernel = self._kernel()
+        if kernel.tells_features:
+            if self.dimensions is not None:
+                raise EncodingError("a saved posterior has dimensions, and a kernel that says them itself")
+            return kernel.features(len(self.theta))
+        # Files of releases that had no `dimensions` are of one feature, or their rows or features tell.
+        known = len(self.inputs[0]) if self.inputs else len(self.features) or 1
+        d = known if self.dimensions is None else self.dimensions
+        if not 1 <= d <= MAX_FEATURES:
+            raise EncodingError(f"a saved posterior has {d} dimensions: expected 1 to {MAX_FEATURES}")
+        if len(self.theta) != kernel.size(d):
+            raise EncodingError(f"theta has {len(self.theta)} entries, {kernel.name} has {kernel.size(d)}")
+        return d
+
+    def _check_numbers(self, noise: tuple[float, ...]) -> None:
+        """Nothing, if the file can be written: canonical JSON has no whole number beyond 2^53 - 1."""
+        columns = {
+            "theta": self.theta,
+            "target_mean and target_sd": (self.target_mean, self.target_sd),
+            "inputs": tuple(number for row in self.inputs for number in row),
+            "targets": self.targets,
+            "noise": noise,
+        }
+        for name, numbers in columns.items():
+            sizes = np.abs(np.array(numbers, dtype=np.float64))
+            # From 1e21 on they are written with an exponent.
+            beyond = (sizes >= _WHOLE) & (sizes < _EXPONENT) & (sizes == np.floor(sizes))
+            if beyond.any():
+                raise EncodingError(
+                    f"a saved posterior's {name} hold {numbers[int(np.argmax(beyond))]:.17g}, a whole number beyond"
+                    " 2^53 - 1, which its JSON cannot write: scale the target (standardise) or the inputs"
+                )
 
 
 def _numbers(values: Array) -> tuple[float, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fgpr.errors import DataError, NumericalError
-from fgpr.gp.arrays import Array, targets
+from fgpr.gp.arrays import Array, floats, targets
 
 Scaling = Literal["standardise", "none"]
 
@@ -57,13 +57,27 @@ class TargetScaling:
         return cls(mean, sd, constant=False)
 
     def to_scaled(self, y: npt.ArrayLike) -> Array:
-        """Targets in scaled units."""
-        return (np.asarray(y, dtype=np.float64) - self.mean) / self.sd
+        """Targets in scaled units.
+
+        Raises:
+            DataError: not numbers.
+            NumericalError: they overflow.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _finite((floats(y, "targets") - self.mean) / self.sd, "targets in scaled units")
 
     def to_original(self, mean: npt.ArrayLike) -> Array:
-        """Means in the target's units."""
-        return np.asarray(mean, dtype=np.float64) * self.sd + self.mean
+        """Means in the target's units; raises as `to_scaled`."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _finite(floats(mean, "means") * self.sd + self.mean, "means in the target's units")
 
     def variance_to_original(self, variance: npt.ArrayLike) -> Array:
-        """Variances in the square of the target's units."""
-        return np.asarray(variance, dtype=np.float64) * self.sd**2
+        """Variances in the square of the target's units; raises as `to_scaled`."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _finite(floats(variance, "variances") * self.sd * self.sd, "variances in the target's units")
+
+
+def _finite(values: Array, what: str) -> Array:
+    if not np.isfinite(values).all():
+        raise NumericalError(f"{what} overflow: measure the target in larger units")
+    return values

@@ -12,14 +12,26 @@ import numpy as np
 import numpy.typing as npt
 
 from fgpr.errors import DataError, NumericalError
-from fgpr.gp.arrays import Array, inputs, targets
-from fgpr.gp.hyperparameters import LENGTHSCALES, NOISE, SIGNAL, check_theta_of
+from fgpr.gp.arrays import Array, floats, inputs, targets
+from fgpr.gp.hyperparameters import LENGTHSCALES, NOISE, SIGNAL, check_theta_of, logs
 from fgpr.gp.kernels.kernel import Kernel
 from fgpr.gp.kernels.radial import Profile
+from fgpr.gp.kernels.scaled_inputs import PAIRS_LIMIT
 from fgpr.gp.likelihood import Likelihood, Workspace
+from fgpr.gp.memory import DOUBLE_BYTES, MEMORY_LIMIT, Need, matrix_bytes, reserved
+from fgpr.gp.packed import worth_packing
 
 STACKED_ROWS = 16
 """Most rows of a problem that are worth stacking."""
+
+_STACKED = 6
+"""Matrices a problem beside its squared differences: correlations, weight, factor, inverse, and two on the way."""
+
+_OBJECTS = 3_500
+"""Bytes of the objects of a kernel of a problem in a loop."""
+
+_ROWS_PLACED = 6
+"""How many times a kernel on inputs holds their rows."""
 
 _EPSILON = float(np.finfo(np.float64).eps)
 
@@ -45,32 +57,36 @@ class StackedLikelihood:
         kernel: of the function, the same for all.
         X: inputs, shape (B, n, d).
         y: targets, shape (B, n).
+        memory_limit: bytes that the matrices of all problems may take.
 
     Raises:
-        DataError: shapes that do not fit, no problems or rows, or a value that is not finite; names the problem.
+        DataError: shapes that do not fit, no problems or rows, a value that is not finite (names the problem), or more
+            memory than the limit.
     """
 
-    def __init__(self, kernel: Kernel, X: npt.ArrayLike, y: npt.ArrayLike) -> None:
-        all_inputs, all_targets = _stack(X, 3, "inputs"), _stack(y, 2, "targets")
-        if all_inputs.shape[:2] != all_targets.shape:
-            raise DataError(f"inputs of shape {all_inputs.shape} with targets of shape {all_targets.shape}")
-        self._kernel = kernel
-        self._count, self._rows, self._features = all_inputs.shape
-        profile = kernel.profile
-        self._profile: Profile | None = None
-        self._loop: list[Likelihood] = []
-        workspace = Workspace()
-        for number, (some_inputs, some_targets) in enumerate(zip(all_inputs, all_targets, strict=True), start=1):
+    def __init__(self, kernel: Kernel, X: npt.ArrayLike, y: npt.ArrayLike, memory_limit: int = MEMORY_LIMIT) -> None:
+        self._X, self._y = _stack(X, 3, "inputs"), _stack(y, 2, "targets")
+        if self._X.shape[:2] != self._y.shape:
+            raise DataError(f"inputs of shape {self._X.shape} with targets of shape {self._y.shape}")
+        for number, (some_inputs, some_targets) in enumerate(zip(self._X, self._y, strict=True), start=1):
             try:
-                self._loop.append(Likelihood(kernel, inputs(some_inputs), targets(some_targets), workspace))
+                inputs(some_inputs), targets(some_targets)
             except DataError as error:
                 raise DataError(f"problem {number}: {error}") from error
-        if profile is not None and self._rows <= STACKED_ROWS:
-            self._profile = profile
-            self._y = all_targets
-            # One difference a pair of rows and feature; the scale follows at each theta.
-            with np.errstate(over="ignore"):
-                self._squares = np.square(all_inputs[:, :, np.newaxis, :] - all_inputs[:, np.newaxis, :, :])
+        self._kernel = kernel
+        self._count, self._rows, self._features = self._X.shape
+        self._profile = kernel.profile if self._rows <= STACKED_ROWS else None
+        self._limit = memory_limit
+        self._loop: list[Likelihood] = []
+        if self._profile is None:
+            workspace = Workspace(memory_limit)
+            with reserved(self._need, memory_limit):
+                self._loop = [self._one(number, workspace) for number in range(self._count)]
+        else:
+            with reserved(self._need, memory_limit), np.errstate(over="ignore"):
+                # One difference a pair of rows and feature; the scale follows at each theta.
+                self._squares = self._X[:, :, np.newaxis, :] - self._X[:, np.newaxis, :, :]
+                np.square(self._squares, out=self._squares)
 
     @property
     def is_stacked(self) -> bool:
@@ -84,10 +100,11 @@ class StackedLikelihood:
             theta: shape (L,), or (B, L) for one a problem.
 
         Raises:
+            DataError: another number of thetas, or the machine has not got the memory.
             EncodingError: theta has another length.
             NumericalError: not positive definite, or not finite; names the problem and the cause.
         """
-        given = np.asarray(theta, dtype=np.float64)
+        given = logs(theta)
         if given.ndim == 2 and len(given) != self._count:
             raise DataError(f"{len(given)} thetas for {self._count} problems")
         each = [check_theta_of(self._kernel, one, self._features) for one in (given if given.ndim == 2 else [given])]
@@ -95,15 +112,38 @@ class StackedLikelihood:
         if self._profile is None:
             return self._by_loop(thetas)
         try:
-            stacked = self._at_once(self._profile, thetas)
+            with reserved(self._need, self._limit):
+                stacked = self._at_once(self._profile, thetas)
         except np.linalg.LinAlgError:
             stacked = None
         # Where one problem is singular, or nearly, the loop adds its jitter or says what is wrong.
         return self._by_loop(thetas) if stacked is None else stacked
 
+    def _one(self, number: int, workspace: Workspace) -> Likelihood:
+        return Likelihood(self._kernel, self._X[number], self._y[number], workspace)
+
+    @property
+    def _need(self) -> Need:
+        """Of all problems: what is kept of them, and when they are stacked what a call takes beside it."""
+        square, d, parts = matrix_bytes(self._rows), self._features, len(self._kernel.expression.components)
+        row = DOUBLE_BYTES * (d + 2)
+        each = self._rows * row
+        if self._profile is not None:
+            each += (2 * d + _STACKED) * square + 3 * row
+        elif self._kernel.profile is not None and worth_packing(self._rows, d, once=False):
+            each += (d // 2 + 1) * square + _OBJECTS
+        else:
+            kept = self._kernel.footprint.gradient - 3
+            kept += parts * d if self._rows**2 * d <= PAIRS_LIMIT else 0
+            each += kept * square + parts * (_ROWS_PLACED * self._rows * row + _OBJECTS)
+        return Need(f"{self._count} problems need", f"matrices of {self._rows} x {self._rows}", self._count * each)
+
     def _by_loop(self, thetas: Array) -> StackedValues:
         nats, gradient, jitter = np.empty(self._count), np.empty(thetas.shape), 0.0
-        for number, (likelihood, theta) in enumerate(zip(self._loop, thetas, strict=True)):
+        workspace = Workspace(self._limit)
+        for number, theta in enumerate(thetas):
+            # Stacked problems come here seldom, and are not kept.
+            likelihood = self._loop[number] if self._loop else self._one(number, workspace)
             try:
                 one = likelihood.value_and_gradient(theta)
             except NumericalError as error:
@@ -146,10 +186,7 @@ class StackedLikelihood:
 
 
 def _stack(values: npt.ArrayLike, dimensions: int, what: str) -> Array:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{what} are not numbers, or not of one size: {error}") from error
+    array = floats(values, what).copy()
     if array.ndim != dimensions or array.size == 0:
         raise DataError(f"{what} have shape {array.shape}: expected {dimensions} dimensions, none of them empty")
     return array

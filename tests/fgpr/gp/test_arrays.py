@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from fgpr.errors import DataError
-from fgpr.gp.arrays import check_memory, duplicate_rows, inputs, targets
+from fgpr.gp.arrays import duplicate_rows, inputs, targets
+from fgpr.gp.memory import check_memory
 
 
 def test_a_flat_sequence_is_one_input_a_row() -> None:
@@ -17,12 +18,18 @@ def test_a_flat_sequence_is_one_input_a_row() -> None:
         (np.zeros((2, 2, 2)), "shape"),
         (np.zeros((2, 0)), "shape"),
         ([["a"], ["b"]], "not numbers"),
-        ([[1.0], [1.0, 2.0]], "not numbers"),
+        ([[1.0], [1.0, 2.0]], "not numbers, or not of one size"),
+        ([1.0 + 2.0j], "complex"),
+        (np.ma.masked_array([1.0, 2.0], [True, False]), "1 inputs are masked"),
     ],
 )
 def test_bad_inputs_are_refused(X: object, says: str) -> None:
     with pytest.raises(DataError, match=says):
         inputs(X)  # type: ignore[arg-type]  # bad on purpose
+
+
+def test_a_masked_array_without_a_mask_is_an_array() -> None:
+    assert inputs(np.ma.masked_array([1.0, 2.0])).tolist() == [[1.0], [2.0]]
 
 
 def test_another_number_of_features_names_both() -> None:

@@ -49,7 +49,7 @@ def test_the_memory_decides_and_the_result_says_so() -> None:
     x = np.linspace(0.0, 9.0, 91)
     theta = Hyperparameters(1.0, 0.1, (1.0,)).theta
     for limit, method in ((8 * 91 * 91, "exact"), (8 * 91 * 91 - 1, "nearest neighbours")):
-        posterior = condition_within_memory(kernel_named("rbf"), theta, x, np.sin(x), memory_limit=limit)
+        posterior = condition_within_memory(kernel_named("rbf"), theta, x, np.sin(x), memory_limit=limit, neighbours=50)
         assert posterior.method == posterior.predict([1.0]).method == method
         assert posterior.rows == 91
     assert condition_within_memory(kernel_named("rbf"), theta, [], [], memory_limit=0).method == "prior only"

@@ -74,7 +74,7 @@ def test_value_and_gradient_are_the_same_as_without(text: str) -> None:
 
 def test_memory_is_estimated_before_it_is_taken() -> None:
     kernel, X, y, theta = problem("rbf", 3)
-    limit = 9 * 25 * 25 * 8
+    limit = 10 * 25 * 25 * 8
     with pytest.raises(DataError, match="25 rows need"):
         Likelihood(kernel, X, y, Workspace(limit - 1)).curvature(theta)
     Likelihood(kernel, X, y, Workspace(limit)).curvature(theta)

@@ -6,9 +6,12 @@ from sklearn.gaussian_process import GaussianProcessRegressor, kernels
 
 from fgpr.errors import DataError, EncodingError, NumericalError
 from fgpr.gp.arrays import Array
-from fgpr.gp.hyperparameters import Hyperparameters
+from fgpr.gp.conditioning import condition_by_neighbours
+from fgpr.gp.hyperparameters import Bounds, Hyperparameters, theta_names
 from fgpr.gp.kernels.kernel import kernel_named
 from fgpr.gp.likelihood import Likelihood, Workspace
+from fgpr.gp.posterior import condition
+from fgpr.gp.stacked import StackedLikelihood
 from support.kernels import EVERY, FASTEST
 from support.kernels import problem as kernel_problem
 
@@ -201,3 +204,54 @@ def test_bad_data_is_refused(X: npt.ArrayLike, y: npt.ArrayLike) -> None:
 def test_case_f3_a_theta_of_another_length_is_refused() -> None:
     with pytest.raises(EncodingError, match="3 length-scales, the inputs have 2 features"):
         Likelihood(RBF, np.zeros((4, 2)), np.zeros(4)).value(np.zeros(5))
+
+
+@pytest.mark.parametrize("theta", [["a", "b", "c"], [[0.0], [0.0, 1.0]], [0.0, 1j, 0.0]])
+def test_a_theta_that_is_no_numbers_is_refused(theta: npt.ArrayLike) -> None:
+    likelihood = Likelihood(RBF, [0.0, 1.0], [1.0, 2.0])
+    for work in (likelihood.value, likelihood.value_and_gradient, likelihood.curvature, likelihood.information):
+        with pytest.raises(EncodingError, match="entries of theta are not numbers"):
+            work(theta)
+    for make in (condition, condition_by_neighbours):
+        for X in ([0.0, 1.0], []):
+            with pytest.raises(EncodingError, match="entries of theta are not numbers"):
+                make(RBF, theta, X, X)
+    bounds = Bounds.from_natural(theta_names(1), [0.1] * 3, [10.0] * 3)
+    for check in (bounds.check, bounds.clip):
+        with pytest.raises(EncodingError, match="entries of theta are not numbers"):
+            check(theta)
+    with pytest.raises(EncodingError, match="entries of theta are not numbers"):
+        StackedLikelihood(RBF, np.zeros((2, 3, 1)), np.zeros((2, 3))).value_and_gradient(theta)
+
+
+def test_an_empty_mini_batch_and_rows_that_there_are_not_are_refused() -> None:
+    likelihood = Likelihood(RBF, [0.0, 1.0], [1.0, 2.0])
+    before = likelihood.value(np.zeros(3))
+    with pytest.raises(DataError, match="no rows: a mini-batch needs at least one"):
+        likelihood.restrict(np.array([], dtype=np.intp))
+    with pytest.raises(DataError, match="rows that there are not"):
+        likelihood.restrict(np.array([0, 2]))
+    assert likelihood.value(np.zeros(3)) == before, "a refused batch changes nothing"
+
+
+@pytest.mark.parametrize("rows", [10, 300])
+def test_a_callers_arrays_are_copied(rows: int) -> None:
+    rng = np.random.default_rng(0)
+    X, y, theta = rng.uniform(size=(rows, 1)), rng.normal(size=rows), np.array([0.0, -1.0, -1.0])
+    likelihood = Likelihood(RBF, X, y)
+    before = likelihood.value(theta).nats
+    stacked = StackedLikelihood(RBF, X[np.newaxis], y[np.newaxis])
+    X *= 0.0
+    y *= 0.0
+    assert likelihood.value(theta).nats == before
+    assert likelihood.curvature(theta).nats == pytest.approx(before, rel=1e-12)
+    assert stacked.value_and_gradient(theta).nats[0] == pytest.approx(before, rel=1e-10)
+
+
+@pytest.mark.parametrize("limit", [-1.0, 2.0, np.nan, np.inf])
+def test_a_jitter_limit_that_is_none_is_refused(limit: float) -> None:
+    with pytest.raises(DataError, match="the jitter limit is"):
+        Likelihood(RBF, [0.0, 1.0], [1.0, 2.0], jitter_limit=limit)
+    for make in (condition, condition_by_neighbours):
+        with pytest.raises(DataError, match="the jitter limit is"):
+            make(RBF, np.zeros(3), [0.0, 1.0], [1.0, 2.0], jitter_limit=limit)

@@ -3,7 +3,7 @@ import pytest
 
 from fgpr.errors import DataError, NumericalError
 from fgpr.gp.arrays import Array
-from fgpr.gp.conditioning import condition_by_neighbours
+from fgpr.gp.conditioning import condition_by_neighbours, condition_within_memory
 from fgpr.gp.kernels.kernel import kernel_named
 from fgpr.gp.posterior import condition
 from support.kernels import FASTEST
@@ -99,10 +99,67 @@ def test_equal_rows_without_noise_are_named_by_their_place_in_the_data() -> None
     assert lenient.jitter == 1e-12
 
 
+@pytest.mark.parametrize("noise", [None, 0.3, "a row", "none of some"])
+def test_equal_inputs_count_as_one_row_exactly(noise: float | str | None) -> None:
+    rng = np.random.default_rng(3)
+    places = rng.uniform(size=(25, 2))
+    X = places[rng.integers(25, size=150)]
+    y = np.sin(6 * X[:, 0]) + 0.3 * rng.normal(size=150)
+    given: float | Array | None = 0.3 if noise == 0.3 else None
+    if isinstance(noise, str):
+        given = 10.0 ** rng.uniform(-3, 3, 150)
+    if noise == "none of some":
+        X[7], y[7], given[7] = [5.0, 5.0], 1.0, 0.0  # type: ignore[index]  # an array here
+    kernel, new = kernel_named("rbf"), rng.uniform(size=(30, 2))
+    exact = condition(kernel, THETA, X, y, given).predict(new)
+    ours = condition_by_neighbours(kernel, THETA, X, y, given, neighbours=26)
+    assert ours.rows == 150
+    np.testing.assert_allclose(ours.predict(new).mean, exact.mean, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(ours.predict(new).latent_variance, exact.latent_variance, rtol=0, atol=1e-10)
+
+
+def test_copies_of_one_input_do_not_fill_the_neighbourhood() -> None:
+    """300 rows at each of 20 inputs: 256 rows would all be copies of the nearest one."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(np.linspace(0.0, 10.0, 20), 300)
+    y = np.sin(X) + 0.3 * rng.normal(size=X.size)
+    theta, new = np.log([1.0, 0.3, 1.0]), np.linspace(0.2, 9.8, 50)
+    ours = condition_by_neighbours(kernel_named("rbf"), theta, X, y).predict(new)
+    # The same posterior by the formula of means: 20 rows with a 300th of the noise.
+    means = y.reshape(20, 300).mean(axis=1)
+    exact = condition(kernel_named("rbf"), theta, X[::300], means, noise=0.09 / 300).predict(new)
+    np.testing.assert_allclose(ours.latent_sd, exact.latent_sd, rtol=1e-9)
+    np.testing.assert_allclose(ours.mean, exact.mean, rtol=0, atol=1e-9)
+
+
+def test_a_row_that_says_nothing_is_no_neighbour() -> None:
+    """A line through 0 without noise: the row at 0 has no variance, and each other row gives the slope."""
+    linear = kernel_named("linear")
+    ours = condition_by_neighbours(linear, np.zeros(2), np.arange(4.0), np.arange(4.0), noise=0.0, neighbours=1)
+    assert (ours.predict([2.0]).mean[0], ours.predict([2.0]).latent_variance[0]) == (2.0, 0.0)
+
+
+def test_neighbours_have_to_fit_the_memory_too() -> None:
+    kernel, x = kernel_named("rbf"), np.arange(100.0)
+    for make in (condition_by_neighbours, condition_within_memory):
+        with pytest.raises(DataError, match=r"90 neighbours need 0\.00 GB for 1 matrices of 90 x 90, over the limit"):
+            make(kernel, np.zeros(3), x, x, memory_limit=8 * 90 * 90 - 1, neighbours=90)
+    ours = condition_by_neighbours(kernel, np.zeros(3), x[:80], x[:80], memory_limit=8 * 80 * 80, neighbours=90)
+    with pytest.raises(DataError, match="81 neighbours need"):
+        ours.append([100.0], [1.0])
+    compound = kernel_named("rbf + constant")
+    with pytest.raises(DataError, match="2 matrices of 90 x 90"):
+        condition_by_neighbours(compound, np.zeros(4), x, x, memory_limit=8 * 90 * 90, neighbours=90)
+
+
 def test_bad_input_is_refused() -> None:
     kernel = kernel_named("rbf")
     with pytest.raises(DataError, match="0 neighbours"):
         condition_by_neighbours(kernel, np.zeros(3), [1.0], [1.0], neighbours=0)
+    with pytest.raises(DataError, match="16385 neighbours: expected 1 to 16384"):
+        condition_by_neighbours(kernel, np.zeros(3), [1.0], [1.0], neighbours=16_385)
+    with pytest.raises(DataError, match=r"1\.5 neighbours: expected a whole number"):
+        condition_by_neighbours(kernel, np.zeros(3), [1.0], [1.0], neighbours=1.5)  # type: ignore[arg-type]  # bad
     ours = condition_by_neighbours(kernel, np.zeros(3), [1.0, 2.0], [1.0, 2.0])
     with pytest.raises(DataError, match="row 1"):
         ours.predict([np.inf])

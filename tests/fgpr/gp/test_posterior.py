@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +8,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor, kernels
 
 from fgpr.errors import DataError, EncodingError, NumericalError
 from fgpr.gp.arrays import Array
+from fgpr.gp.conditioning import AnyPosterior, condition_by_neighbours
 from fgpr.gp.hyperparameters import Hyperparameters
 from fgpr.gp.kernels.kernel import kernel_named
 from fgpr.gp.posterior import condition
@@ -174,6 +176,20 @@ def test_noise_that_is_no_variance_is_refused(noise: npt.ArrayLike, says: str) -
         condition(RBF, np.zeros(3), [0.0, 1.0, 2.0], [1.0, 5.0, 1.0], noise=noise)
 
 
+@pytest.mark.parametrize("make", [condition, condition_by_neighbours])
+def test_a_callers_arrays_are_copied(make: Callable[..., AnyPosterior]) -> None:
+    X, y, each, new_noise = np.array([[0.0], [1.0]]), np.array([1.0, 5.0]), np.array([0.1, 0.2]), np.array([0.3])
+    posterior = make(RBF, np.zeros(3), X, y, noise=each)
+    before = posterior.predict([0.5], noise=new_noise)
+    X[:], y[:], each[:], new_noise[:] = 9.0, 9.0, -9.0, -9.0
+    assert before.noise_variance == 0.3
+    after = posterior.predict([0.5])
+    assert (after.mean.tolist(), after.latent_variance.tolist()) == (
+        before.mean.tolist(),
+        before.latent_variance.tolist(),
+    )
+
+
 def test_bad_data_is_refused() -> None:
     with pytest.raises(DataError, match="row 2"):
         condition(RBF, np.zeros(3), [1.0, np.nan], [1.0, 2.0])
@@ -181,6 +197,12 @@ def test_bad_data_is_refused() -> None:
         condition(RBF, np.zeros(3), [1.0, 2.0], [1.0, 2.0, 3.0])
     with pytest.raises(DataError, match="over the limit"):
         condition(RBF, np.zeros(3), np.arange(11.0), np.arange(11.0), memory_limit=800)
+    with pytest.raises(DataError, match="not of one size"):
+        condition(RBF, np.zeros(3), [[1.0], [2.0, 3.0]], [1.0, 2.0])  # type: ignore[list-item]  # bad on purpose
+    with pytest.raises(DataError, match="1 targets are masked"):
+        condition(RBF, np.zeros(3), [1.0, 2.0], np.ma.masked_array([1.0, 2.0], [False, True]))
+    with pytest.raises(DataError, match="noise variances are not numbers"):
+        condition(RBF, np.zeros(3), [1.0, 2.0], [1.0, 2.0], noise=["a", "b"])
     posterior = condition(RBF, np.zeros(3), [1.0, 2.0], [1.0, 2.0])
     with pytest.raises(DataError, match="row 1"):
         posterior.predict([np.inf])
@@ -188,6 +210,18 @@ def test_bad_data_is_refused() -> None:
         posterior.predict([0.0], noise=-1.0)
     with pytest.raises(NumericalError, match="overflow"):
         posterior.predict([1e300])
+
+
+def test_without_rows_the_shape_of_the_inputs_still_counts() -> None:
+    with pytest.raises(EncodingError, match="1 length-scales, the inputs have 5 features"):
+        condition(RBF, np.zeros(3), np.empty((0, 5)), [])
+    assert condition(RBF, np.zeros(7), np.empty((0, 5)), []).covariance.features == 5
+    assert condition(RBF, np.zeros(7), [], []).covariance.features == 5
+    for text in ("linear", "constant"):
+        kernel = kernel_named(text)
+        prior = condition(kernel, np.zeros(2), np.empty((0, 2)), [])
+        assert prior.predict([[1.0, 2.0]]).latent_variance.tolist() == [5.0 if text == "linear" else 1.0]
+        assert condition(kernel, np.zeros(2), [], []).covariance.features == 1, "a flat sequence is one input a row"
 
 
 def test_no_new_inputs_give_an_empty_prediction() -> None:

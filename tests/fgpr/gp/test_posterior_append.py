@@ -73,8 +73,31 @@ def test_a_repeated_row_without_noise_is_named_or_its_jitter_reported() -> None:
     assert grown.predict([1.0]).mean[0] == pytest.approx(11.0, abs=1e-6)
 
 
+def test_rows_that_span_too_many_length_scales_are_refused_as_they_are_at_once() -> None:
+    theta, X, y = np.log([1.0, 10.0, 1.0]), [0.0, 1.0], [1.0, 2.0]
+    far = [1e8, 1e8 + 0.5]
+    with pytest.raises(NumericalError, match="span too many length-scales"):
+        condition(RBF, theta, X + far, [*y, 5.0, 5.0])
+    with pytest.raises(NumericalError, match="span too many length-scales"):
+        condition(RBF, theta, X, y).append(far, [5.0, 5.0])
+
+
+def test_rows_far_from_the_old_ones_are_centred_with_them() -> None:
+    """80,000 length-scales: too far from the centre of the old rows, not from that of all."""
+    theta, X, y = np.log([1.0, 0.3, 1.0]), np.arange(4.0), np.array([1.0, 2.0, 0.0, 1.0])
+    far, values = 8e4 + np.arange(4.0), np.array([3.0, 1.0, 2.0, 5.0])
+    whole = condition(RBF, theta, np.r_[X, far], np.r_[y, values])
+    grown = condition(RBF, theta, X, y).append(far, values)
+    near = condition(RBF, theta, X, y).predict([1.5])
+    apart = condition(RBF, theta, far, values).predict([8e4 + 1.5])
+    for ours in (whole, grown):
+        told = ours.predict([1.5, 8e4 + 1.5])
+        np.testing.assert_allclose(told.mean, [near.mean[0], apart.mean[0]], rtol=0, atol=1e-5)
+    assert grown.centre.tolist() == whole.centre.tolist()
+
+
 def test_bad_rows_are_refused() -> None:
-    posterior = condition(RBF, np.zeros(3), [0.0, 1.0], [1.0, 2.0], memory_limit=8 * 9)
+    posterior = condition(RBF, np.zeros(3), [0.0, 1.0], [1.0, 2.0], memory_limit=8 * 3 * 4)
     with pytest.raises(DataError, match="row 1, input 1 is nan"):
         posterior.append([np.nan], [1.0])
     with pytest.raises(DataError, match="1 targets for 2 rows"):

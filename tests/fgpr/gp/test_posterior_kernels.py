@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from fgpr.errors import NumericalError
 from fgpr.gp.arrays import Array
 from fgpr.gp.conditioning import condition_by_neighbours
-from fgpr.gp.kernels.kernel import Kernel
+from fgpr.gp.kernels.kernel import Kernel, kernel_named
+from fgpr.gp.likelihood import Likelihood
 from fgpr.gp.posterior import condition
 from fgpr.gp.residuals import leave_one_out
 from fgpr.gp.saved_posterior import SavedPosterior
@@ -92,3 +94,37 @@ def test_a_saved_posterior_comes_back_bit_for_bit(text: str) -> None:
     ours, theirs = posterior.predict(X + 0.1), again.predict(X + 0.1)
     assert ours.mean.tolist() == theirs.mean.tolist()
     assert ours.latent_variance.tolist() == theirs.latent_variance.tolist()
+
+
+@pytest.mark.parametrize("rows", [[], [1.0, 2.0]])
+def test_a_variance_that_overflows_is_an_error_and_never_infinite(rows: list[float]) -> None:
+    linear = kernel_named("linear")
+    for make in (condition, condition_by_neighbours):
+        with pytest.raises(NumericalError, match="inputs of a linear kernel overflow: scale the inputs"):
+            make(linear, np.zeros(2), rows, rows).predict([1e200])
+        with pytest.raises(NumericalError, match="a variance of the function overflows"):
+            make(linear, np.array([100.0, 0.0]), rows, rows).predict([1e130, 0.0])
+    with pytest.raises(NumericalError, match="a variance of the function overflows"):
+        condition(linear, np.array([100.0, 0.0]), rows, rows).predict_jointly([1e130, 0.0])
+
+
+def test_a_line_far_from_0_is_an_ordinary_problem() -> None:
+    """y ~ N(0, x x' + I): log |.| = log(1 + x'x), y'(.)^-1 y = y'y - (x'y)^2 / (1 + x'x) (Sherman, Morrison)."""
+    linear, theta, x, y = kernel_named("linear"), np.zeros(2), np.array([1e5, 2e5]), np.array([1.0, 2.5])
+    xx, xy = 1.0 + float(x @ x), float(x @ y)
+    expected = 0.5 * (y @ y - xy * xy / xx) + 0.5 * np.log(xx) + np.log(2.0 * np.pi)
+    assert Likelihood(linear, x, y).value(theta).nats == pytest.approx(expected, rel=1e-5)
+    ours = condition(linear, theta, x, y).predict([3e5])
+    assert ours.mean[0] == pytest.approx(3e5 * xy / xx, rel=1e-5)
+    with pytest.raises(NumericalError, match="too far from 0 for a kernel without"):
+        condition(linear, theta, x, y, noise=1e-9)
+
+
+def test_the_rounding_of_a_product_grows_with_its_factors() -> None:
+    kernel = kernel_named("rbf * linear")
+    near, far = (kernel.place(np.array([[size], [size + 1.0]])) for size in (0.0, 1e5))
+    for placed in (near, far):
+        placed.rescale(np.zeros(3))
+    # The entries are 1e10, and so is what an RBF's rounding is multiplied by.
+    assert far.rounding > 1e9 * near.rounding
+    assert far.blur == near.blur

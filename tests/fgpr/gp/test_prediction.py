@@ -62,14 +62,23 @@ def test_the_prior_has_samples_too() -> None:
     assert condition(kernel_named("rbf"), THETA, [0.0], [1.0]).predict_jointly([]).mean.shape == (0,)
 
 
+@pytest.mark.parametrize("rows", [[], [0.0, 1.0]])
+def test_new_inputs_far_from_the_rows_keep_their_distances(rows: list[float]) -> None:
+    posterior = condition(kernel_named("rbf"), np.log([1.0, 0.3, 1.0]), rows, rows)
+    ours = posterior.predict_jointly([1e9, 1e9 + 0.5]).latent_covariance
+    np.testing.assert_allclose(ours, np.exp([[0.0, -0.125], [-0.125, 0.0]]), rtol=0, atol=1e-9)
+    with pytest.raises(NumericalError, match="span too many length-scales"):
+        posterior.predict_jointly([0.0, 0.5, 1e9, 1e9 + 0.5])
+
+
 def test_what_cannot_be_sampled_is_refused() -> None:
-    rows = condition(kernel_named("rbf"), THETA, [0.0, 1.0], [2.0, 3.0], noise=[0.1, 0.2], memory_limit=3_200)
+    rows = condition(kernel_named("rbf"), THETA, [0.0, 1.0], [2.0, 3.0], noise=[0.1, 0.2], memory_limit=1_000)
     joint = rows.predict_jointly([0.0])
     with pytest.raises(DataError, match="noise at new inputs is unknown"):
         joint.sample(1, np.random.default_rng(0), observation=True)
     with pytest.raises(DataError, match="-1 samples"):
         joint.sample(-1, np.random.default_rng(0))
-    with pytest.raises(DataError, match=r"15 rows need 0\.00 GB for 2 matrices"):
+    with pytest.raises(DataError, match="covariances of 15 new inputs with each other and with 2 rows, over the limit"):
         rows.predict_jointly(np.zeros(15))
     impossible = JointPrediction(np.zeros(2), np.array([[1.0, 1.1], [1.1, 1.0]]), 0.1, 1.0)
     with pytest.raises(NumericalError, match=r"eigenvalue -0.1, below 0 by more than rounding"):

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from fgpr.errors import EncodingError
+from fgpr.errors import DataError, EncodingError
 from fgpr.gp.arrays import Array
 from fgpr.gp.conditioning import AnyPosterior, condition_by_neighbours
 from fgpr.gp.hyperparameters import Hyperparameters
@@ -111,12 +111,72 @@ def test_the_file_is_plain_json_with_its_version() -> None:
         ({"target_sd": 0}, "target_sd is 0"),
         ({"theta": [0, "0", 0]}, "theta"),
         ({"noise": None}, "noise"),
+        ({"noise": [0.1, 0.1, 0.1]}, "3 noises for 2 targets"),
+        ({"noise": [0.1, -0.1]}, "the noise -0.1"),
+        ({"jitter_limit": -1}, "jitter_limit is -1"),
+        ({"jitter_limit": 1e300}, "jitter_limit is 1e"),
+        ({"version": True}, "of version True"),
+        ({"version": 1.0}, "of version 1.0"),
+        ({"blocks": [0, 2]}, "blocks"),
+        ({"blocks": [0] * 200_000 + [2]}, "blocks .* and so on for 2 targets"),
+        ({"dimensions": 1}, "says them itself"),
+        ({"kernel": "linear", "theta": [0, 0], "dimensions": 2}, "names 1 features, theta has 2"),
+        ({"kernel": "linear", "theta": [0, 0], "dimensions": 0}, "0 dimensions"),
+        ({"kernel": "linear", "theta": [0, 0, 0]}, "theta has 3 entries, linear has 2"),
+        ({"axes": [{"name": "a", "lower": 1, "upper": 1}]}, "axis 'a' goes from 1.0 to 1.0"),
+        ({"axes": [{"name": "a", "lower": 2, "upper": 1}]}, "axis 'a'"),
+        ({"axes": [{"name": "a", "lower": -1e308, "upper": 1e308}]}, "axis 'a'"),
+        ({"axes": [{"name": "a", "lower": 0, "upper": 1}] * 2}, "an axis twice"),
+        ({"targets": [2**60, 0]}, "targets hold .* a whole number beyond"),
+        ({"neighbours": 0}, "0 neighbours: expected 1 to 16384"),
+        ({"neighbours": 10**9}, "1000000000 neighbours"),
         ({"more": 1}, "more"),
     ],
 )
 def test_a_file_of_another_form_is_refused(change: dict[str, object], says: str) -> None:
     with pytest.raises(EncodingError, match=says):
         SavedPosterior.load(json.dumps({**json.loads(f1().encode()), **change}).encode())
+
+
+@pytest.mark.parametrize("text", ["linear", "constant", "linear + constant"])
+@pytest.mark.parametrize("rows", [0, 4])
+def test_a_kernel_whose_theta_does_not_tell_the_features_is_saved_with_their_number(text: str, rows: int) -> None:
+    kernel = kernel_named(text)
+    X, y = np.arange(8.0).reshape(4, 2)[:rows], np.arange(4.0)[:rows]
+    for make in (condition, condition_by_neighbours):
+        posterior = make(kernel, np.zeros(kernel.size(2)), X, y)
+        saved = SavedPosterior.of(posterior)
+        assert saved.to_json()["dimensions"] == 2
+        for each in (saved, saved.without_rows()):
+            again = SavedPosterior.load(each.encode()).restore().posterior
+            assert again.covariance.features == 2
+            assert again.predict([[1.0, 2.0]]).mean.shape == (1,)
+        restored = SavedPosterior.load(saved.encode()).restore().posterior.predict([[1.0, 2.0]])
+        assert restored.mean.tolist() == posterior.predict([[1.0, 2.0]]).mean.tolist()
+    assert "dimensions" not in f1().to_json()
+
+
+def test_numbers_that_its_json_cannot_write_are_named_with_the_remedy() -> None:
+    posterior = condition(RBF, [30.0, 0.0, 0.0], [0.0, 1.0], [1e16, 2e16])
+    with pytest.raises(EncodingError, match=r"targets hold 10000000000000000, .* scale the target"):
+        SavedPosterior.of(posterior)
+    larger = condition(RBF, [60.0, 0.0, 0.0], [0.0, 1.0], [1e21, 2e21])
+    raw = SavedPosterior.of(larger).encode()
+    assert SavedPosterior.of(SavedPosterior.load(raw).restore().posterior).encode() == raw
+
+
+@pytest.mark.parametrize("neighbours", [None, 50])
+def test_what_is_restored_keeps_to_the_memory_it_is_given(neighbours: int | None) -> None:
+    x = np.arange(60.0)
+    saved = SavedPosterior.of(
+        condition(RBF, F1_THETA, x, x)
+        if neighbours is None
+        else condition_by_neighbours(RBF, F1_THETA, x, x, neighbours=neighbours)
+    )
+    needed = 8 * (neighbours or 60) ** 2
+    with pytest.raises(DataError, match="over the limit"):
+        saved.restore(memory_limit=needed - 1)
+    assert saved.restore(memory_limit=needed).posterior.memory_limit == needed
 
 
 @pytest.mark.parametrize("raw", [b"\x80\x04\x95pickle", b"[]", b"", b'{"format":"fgpr-posterior","version":NaN}'])

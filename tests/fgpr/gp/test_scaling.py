@@ -37,3 +37,13 @@ def test_bad_targets_are_refused() -> None:
         TargetScaling.fit([1.0, np.nan], "standardise")
     with pytest.raises(NumericalError, match="standardised"):
         TargetScaling.fit([-1e308, 1e308], "standardise")
+
+
+def test_units_in_which_a_result_overflows_are_an_error() -> None:
+    scaling = TargetScaling(0.0, 1e308, constant=False)
+    with pytest.raises(NumericalError, match="variances in the target's units overflow"):
+        scaling.variance_to_original(1.0)
+    with pytest.raises(NumericalError, match="means in the target's units overflow"):
+        scaling.to_original([1.0, 10.0])
+    with pytest.raises(NumericalError, match="targets in scaled units overflow"):
+        TargetScaling(0.0, 1e-300, constant=False).to_scaled([1e300])

@@ -17,12 +17,16 @@ class PlacedConstant:
 
     diagonal: float = 1.0
     rounding: float = float(np.finfo(np.float64).eps)
+    blur: float = 0.0
 
     def __init__(self, X: Array, centre: Array | None) -> None:  # noqa: ARG002 - every factor is placed alike
         self._rows = len(X)
 
     def rescale(self, parameters: Array) -> None:
         """Nothing to take."""
+
+    def settle(self) -> None:
+        """Nothing is left for later."""
 
     def fill(self, correlation: Array, weight: Array | None) -> None:  # noqa: ARG002 - no parameters
         """See the protocol."""

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from fgpr.gp.arrays import Array, diagonal
+from fgpr.gp.kernels.panels import mirror
 
 
 class PlacedFactor(Protocol):
@@ -18,6 +19,10 @@ class PlacedFactor(Protocol):
     @property
     def rounding(self) -> float:
         """Bound on the rounding of a correlation."""
+
+    @property
+    def blur(self) -> float:
+        """What distances have lost: bound on the rounding of a correlation by that of its inputs' differences."""
 
     @property
     def diagonal(self) -> float | Array:
@@ -29,6 +34,9 @@ class PlacedFactor(Protocol):
         Raises:
             NumericalError: the scaled inputs overflow.
         """
+
+    def settle(self) -> None:
+        """Compute what `cross` would leave for its first call, so that several threads may call it at once."""
 
     def fill(self, correlation: Array, weight: Array | None) -> None:
         """Correlations of the inputs with themselves, and what `gradient` will need.
@@ -51,23 +59,43 @@ class PlacedFactor(Protocol):
         """
 
     def derivatives(self) -> Iterator[Array]:
-        """The derivatives d c / d p for each log parameter p, each of shape (n, n)."""
+        """The derivatives d c / d p for each log parameter p, each of shape (n, n), Fortran order.
+
+        Each may be overwritten by the caller, and is by the next one.
+        """
 
 
 Place = Callable[[Array, Array | None], Any]
 """Makes a `PlacedFactor` of inputs, shape (n, d), and their centre, shape (d,), or None for their own mean."""
 
 
-def filled(factor: PlacedFactor, rows: int) -> tuple[Array, Array]:
-    """Correlations with their diagonal, and the weight, in new arrays."""
+def correlation_of(factor: PlacedFactor, rows: int) -> Array:
+    """The whole correlation matrix, shape (n, n), Fortran order."""
+    correlation = np.empty((rows, rows), order="F")
+    factor.fill(correlation, None)
+    diagonal(correlation)[:] = factor.diagonal
+    mirror(correlation)
+    return correlation
+
+
+def weight_of(factor: PlacedFactor, rows: int) -> Array:
+    """The whole matrix of weights, shape (n, n), Fortran order."""
     correlation, weight = (np.empty((rows, rows), order="F") for _ in range(2))
     factor.fill(correlation, weight)
-    diagonal(correlation)[:] = factor.diagonal
-    return symmetric(correlation), symmetric(weight)
+    mirror(weight)
+    return weight
 
 
-def symmetric(lower: Array) -> Array:
-    """The symmetric matrix of a lower triangle, in Fortran order."""
-    full: Array = np.asfortranarray(np.tril(lower))
-    full += np.tril(full, -1).T
-    return full
+def differences(column: Array, out: Array) -> None:
+    """x_i - x_j into `out`, of shape (n, n)."""
+    np.subtract(column[:, np.newaxis], column[np.newaxis, :], out=out)
+
+
+def by_lengthscales(scaled: Array, weight: Array) -> Iterator[Array]:
+    """w_ij (z_id - z_jd)^2 for each feature d, as `PlacedFactor.derivatives` gives its matrices."""
+    matrix = np.empty_like(weight)
+    for column in scaled.T:
+        differences(column, matrix)
+        matrix *= matrix
+        matrix *= weight
+        yield matrix

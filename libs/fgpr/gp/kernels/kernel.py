@@ -19,6 +19,7 @@ from fgpr.gp.kernels.catalogue import KINDS, Ranges
 from fgpr.gp.kernels.compound import PlacedCompound, PlacedTerm
 from fgpr.gp.kernels.expression import Component, Expression, features_of
 from fgpr.gp.kernels.factor import Place, PlacedFactor
+from fgpr.gp.kernels.footprint import Footprint, footprint
 from fgpr.gp.kernels.parameters import Axis
 from fgpr.gp.kernels.parsing import parse
 from fgpr.gp.kernels.radial import PlaceRadial, Profile
@@ -43,6 +44,10 @@ class Placed(Protocol):
         """Bound on the rounding of an entry of C."""
 
     @property
+    def blur(self) -> float:
+        """What distances have lost: bound on the rounding of a correlation by that of its inputs' differences."""
+
+    @property
     def signal_variance(self) -> float:
         """The sum of the terms' signal variances, s2."""
 
@@ -56,6 +61,9 @@ class Placed(Protocol):
         Raises:
             NumericalError: the scaled inputs overflow.
         """
+
+    def settle(self) -> None:
+        """Compute what `cross` would leave for its first call, so that several threads may call it at once."""
 
     def fill(self, matrix: Array, weight: Array | None) -> None:
         """The lower triangle of C into `matrix`, and into `weight` what `gradient` will need.
@@ -77,7 +85,10 @@ class Placed(Protocol):
         """
 
     def derivatives(self) -> Iterator[tuple[int, Array]]:
-        """(place in theta, d K_f / d p over s2, of shape (n, n)) for all parameters but the noise."""
+        """(place in theta, d K_f / d p over s2, of shape (n, n), Fortran order) for all parameters but the noise.
+
+        Each matrix may be overwritten by the caller, and is by the next one.
+        """
 
 
 class _Part(NamedTuple):
@@ -113,10 +124,9 @@ class Kernel:
         return self.expression.text
 
     @property
-    def matrices(self) -> int:
-        """How many n x n matrices a gradient takes beyond the two of a single kernel."""
-        parts = len(self.expression.components)
-        return 0 if parts == 1 else 2 * parts + 4
+    def footprint(self) -> Footprint:
+        """How many n x n matrices computations with it hold."""
+        return footprint(self.expression)
 
     @property
     def profile(self) -> Profile | None:
@@ -141,7 +151,7 @@ class Kernel:
         return parameters.size(self.expression, features)
 
     def features(self, size: int) -> int:
-        """The number of features that a theta of that length is for.
+        """The number of features that a theta of that length is for; 1 where it does not tell.
 
         Raises:
             EncodingError: there is none.
@@ -151,6 +161,11 @@ class Kernel:
             if self.size(features) == size:
                 return features
         raise EncodingError(f"no number of features gives {self.name} a theta of {size} entries")
+
+    @property
+    def tells_features(self) -> bool:
+        """The length of theta, or the axes, say for how many features it is."""
+        return self.axes is not None or self.size(1) != self.size(2)
 
     def place(self, X: Array, centre: Array | None = None) -> Placed:
         """The kernel on inputs of shape (n, d); two sets that are to be crossed need the same centre, shape (d,)."""

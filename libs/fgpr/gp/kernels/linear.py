@@ -6,17 +6,20 @@ that s, its term's signal standard deviation, is that of the change over the who
 the kernel `constant`.
 """
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.linalg.blas import dgemm
 
+from fgpr.errors import NumericalError
 from fgpr.gp.arrays import Array
 
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 
 
 class PlacedLinear:
-    """See `fgpr.gp.kernels.factor.PlacedFactor`. No parameters.
+    """See `fgpr.gp.kernels.factor.PlacedFactor`. No parameters, and no distances.
 
     Args:
         X: shape (n, d).
@@ -24,13 +27,25 @@ class PlacedLinear:
         range_: upper minus lower limit, shape (d,), or one number.
     """
 
+    blur: float = 0.0
+
     def __init__(self, X: Array, middle: Array | float, range_: Array | float) -> None:
-        self._scaled = np.asfortranarray((X - middle) / range_)
-        self.diagonal: Array = np.einsum("ij,ij->i", self._scaled, self._scaled)
+        with np.errstate(over="ignore"):
+            self._scaled = np.asfortranarray((X - middle) / range_)
+            self.diagonal: Array = np.einsum("ij,ij->i", self._scaled, self._scaled)
         self.rounding = _ROUNDING * (1.0 + float(self.diagonal.max(initial=0.0)))
 
-    def rescale(self, parameters: Array) -> None:
-        """Nothing to take."""
+    def rescale(self, parameters: Array) -> None:  # noqa: ARG002 - no parameters
+        """Nothing to take.
+
+        Raises:
+            NumericalError: an input is too large to be squared.
+        """
+        if not math.isfinite(self.rounding):
+            raise NumericalError("inputs of a linear kernel overflow: scale the inputs")
+
+    def settle(self) -> None:
+        """Nothing is left for later."""
 
     def fill(self, correlation: Array, weight: Array | None) -> None:  # noqa: ARG002 - it has no parameters
         """See the protocol."""
@@ -38,7 +53,8 @@ class PlacedLinear:
 
     def cross(self, other: "PlacedLinear") -> Array:
         """See the protocol."""
-        return np.asfortranarray(self._scaled @ other._scaled.T)
+        product: Array = dgemm(1.0, self._scaled, other._scaled, trans_b=1)
+        return product
 
     def gradient(self, product: Array, weight: Array) -> Array:  # noqa: ARG002 - no parameters
         """See the protocol."""

@@ -46,17 +46,24 @@ class Matern:
         d c / d log l_d = 2 nu 2^(1-nu) / Gamma(nu) u^(nu-1) K_{nu-1}(u) (z_d - z'_d)^2.
         """
         nu = self.nu
-        u = np.minimum(np.sqrt(squares), _FAR)
-        scale = 2.0 ** (1.0 - nu) / math.gamma(nu)
-        decay = scale * np.exp(-u)
+        u = np.sqrt(squares)
+        np.minimum(u, _FAR, out=u)
+        decay = np.negative(u)
+        np.exp(decay, out=decay)
+        decay *= 2.0 ** (1.0 - nu) / math.gamma(nu)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
             power = u**nu
-            squares[...] = decay * power * kve(nu, u)
+            kve(nu, u, out=squares)
+            squares *= decay
+            squares *= power
             # So near 0 the Bessel function overflows, and nothing but 1 can be told.
             squares[(power < _NEAR) | ~np.isfinite(squares)] = 1.0
             np.minimum(squares, 1.0, out=squares)
             if weight is not None:
-                power = u ** (nu - 1.0)
-                weight[...] = 2.0 * nu * decay * power * kve(nu - 1.0, u)
+                np.power(u, nu - 1.0, out=power)
+                decay *= 2.0 * nu
+                kve(nu - 1.0, u, out=weight)
+                weight *= decay
+                weight *= power
                 # At u = 0 the derivative is 0 whatever the weight: its limit, or 0 where it has none.
                 weight[(power < _NEAR) | ~np.isfinite(weight)] = nu / (nu - 1.0) if nu > 1.0 else 0.0

@@ -41,11 +41,40 @@ class Panel(NamedTuple):
 
 
 def panels(rows: int) -> Iterator[Panel]:
-    """All panels of a matrix of shape (rows, rows), from the left."""
-    for start in range(0, rows, _COLUMNS):
-        yield Panel(start, min(start + _COLUMNS, rows), rows - start)
+    """All panels of a matrix of shape (rows, rows), from the left; a small matrix is one panel."""
+    columns = _columns(rows)
+    for start in range(0, rows, columns):
+        yield Panel(start, min(start + columns, rows), rows - start)
 
 
 def buffer_for(rows: int) -> Array:
     """A flat array that holds any panel of a matrix of shape (rows, rows), with anything in it."""
-    return np.empty(rows * min(_COLUMNS, rows))
+    return np.empty(rows * _columns(rows))
+
+
+def multiply_lower(product: Array, factor: Array | float) -> None:
+    """Multiply the lower triangle of a square matrix, entry by entry, in place."""
+    for panel in panels(len(product)):
+        part = panel.of(product)
+        np.multiply(part, factor if isinstance(factor, float) else panel.of(factor), out=part)
+
+
+def add_lower(total: Array, term: Array) -> None:
+    """Add to the lower triangle of a square matrix in place."""
+    for panel in panels(len(total)):
+        part = panel.of(total)
+        np.add(part, panel.of(term), out=part)
+
+
+def mirror(matrix: Array) -> None:
+    """Make a square matrix symmetric by its lower triangle, in place."""
+    for panel in panels(len(matrix)):
+        here = slice(panel.start, panel.stop)
+        corner = np.tril(matrix[here, here])
+        corner += np.tril(corner, -1).T
+        matrix[here, here] = corner
+        matrix[here, panel.stop :] = matrix[panel.stop :, here].T
+
+
+def _columns(rows: int) -> int:
+    return _COLUMNS if rows >= WORTH_IT else max(rows, 1)

@@ -12,8 +12,12 @@ from scipy.linalg.blas import dsymm
 
 from fgpr.errors import NumericalError
 from fgpr.gp.arrays import Array
-from fgpr.gp.kernels.factor import filled
+from fgpr.gp.kernels.factor import correlation_of, differences
+from fgpr.gp.kernels.panels import multiply_lower
+from fgpr.gp.kernels.rbf import RBF
 from fgpr.gp.kernels.scaled_inputs import ScaledInputs
+
+_ON_CIRCLES = RBF()
 
 _LARGEST_PHASE = 1e8
 """Beyond it a phase has lost so many digits that its sine means little."""
@@ -36,6 +40,11 @@ class PlacedPeriodic:
         """Bound on the rounding of a correlation."""
         return self._inputs.rounding
 
+    @property
+    def blur(self) -> float:
+        """See the protocol."""
+        return self._inputs.rounding
+
     def rescale(self, parameters: Array) -> None:
         """See the protocol.
 
@@ -55,18 +64,17 @@ class PlacedPeriodic:
         self._inputs.rounding *= 1.0 + widest
         self._inverse_squares = lengthscales**-2.0
 
+    def settle(self) -> None:
+        """See the protocol."""
+        self._inputs.settle()
+
     def fill(self, correlation: Array, weight: Array | None) -> None:
         """See the protocol; the weight is the correlation itself."""
-        self._inputs.squared_distances(-0.5, correlation)
-        np.exp(correlation, out=correlation)
-        if weight is not None:
-            weight[...] = correlation
+        self._inputs.correlations(_ON_CIRCLES.factor, _ON_CIRCLES.correlate, correlation, weight)
 
     def cross(self, other: "PlacedPeriodic") -> Array:
         """See the protocol."""
-        exponent = self._inputs.squared_distances_to(other._inputs, -0.5)
-        np.exp(exponent, out=exponent)
-        return exponent
+        return self._inputs.correlations_with(other._inputs, _ON_CIRCLES.factor, _ON_CIRCLES.correlate)
 
     def gradient(self, product: Array, weight: Array) -> Array:
         """See the protocol.
@@ -74,7 +82,7 @@ class PlacedPeriodic:
         With D = phi - phi', d c / d log p = c D sin(D) / l^2, and D sin D expands into products of a function of phi
         and one of phi', so that two matrix products serve all features.
         """
-        product *= weight
+        multiply_lower(product, weight)
         features = self._phases.shape[1]
         circles = np.asfortranarray(self._circles)
         cos, sin = circles[:, :features], circles[:, features:]
@@ -86,9 +94,20 @@ class PlacedPeriodic:
 
     def derivatives(self) -> Iterator[Array]:
         """See the protocol."""
-        correlation, _ = filled(self, self._inputs.rows)
-        differences = [np.subtract.outer(column, column) for column in self._phases.T]
-        for difference, inverse in zip(differences, self._inverse_squares, strict=True):
-            yield correlation * (4.0 * inverse) * np.sin(0.5 * difference) ** 2
-        for difference, inverse in zip(differences, self._inverse_squares, strict=True):
-            yield correlation * inverse * difference * np.sin(difference)
+        correlation = correlation_of(self, self._inputs.rows)
+        matrix = np.empty_like(correlation)
+        for column, inverse in zip(self._phases.T, self._inverse_squares, strict=True):
+            differences(0.5 * column, matrix)
+            np.sin(matrix, out=matrix)
+            matrix *= matrix
+            matrix *= 4.0 * inverse
+            matrix *= correlation
+            yield matrix
+        sines = np.empty_like(correlation)
+        for column, inverse in zip(self._phases.T, self._inverse_squares, strict=True):
+            differences(column, matrix)
+            np.sin(matrix, out=sines)
+            matrix *= sines
+            matrix *= inverse
+            matrix *= correlation
+            yield matrix

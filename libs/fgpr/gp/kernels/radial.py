@@ -11,8 +11,8 @@ from typing import Protocol
 import numpy as np
 
 from fgpr.gp.arrays import Array
-from fgpr.gp.kernels.factor import filled
-from fgpr.gp.kernels.panels import WORTH_IT, buffer_for, panels
+from fgpr.gp.kernels.factor import by_lengthscales, weight_of
+from fgpr.gp.kernels.panels import multiply_lower
 from fgpr.gp.kernels.scaled_inputs import ScaledInputs
 
 
@@ -71,47 +71,34 @@ class PlacedRadial:
         """Bound on the rounding of a correlation."""
         return self._inputs.rounding
 
+    @property
+    def blur(self) -> float:
+        """See the protocol."""
+        return self._inputs.rounding
+
     def rescale(self, parameters: Array) -> None:
         """Take these log length-scales; raises as `ScaledInputs.rescale`."""
         self._inputs.rescale(np.exp(parameters))
 
+    def settle(self) -> None:
+        """See the protocol."""
+        self._inputs.settle()
+
     def fill(self, correlation: Array, weight: Array | None) -> None:
         """See the protocol."""
-        rows = self._inputs.rows
-        if rows < WORTH_IT:
-            self._inputs.squared_distances(self._profile.factor, correlation)
-            self._profile.correlate(correlation, weight)
-            return
-        squares, slopes = buffer_for(rows), None if weight is None else buffer_for(rows)
-        for panel in panels(rows):
-            part = panel.within(squares)
-            slope = None if slopes is None else panel.within(slopes)
-            self._inputs.squared_distances_in(panel, self._profile.factor, part)
-            self._profile.correlate(part, slope)
-            panel.of(correlation)[...] = part
-            if weight is not None:
-                panel.of(weight)[...] = slope
+        self._inputs.correlations(self._profile.factor, self._profile.correlate, correlation, weight)
 
     def cross(self, other: "PlacedRadial") -> Array:
         """See the protocol."""
-        squares = self._inputs.squared_distances_to(other._inputs, self._profile.factor)
-        self._profile.correlate(squares, None)
-        return squares
+        return self._inputs.correlations_with(other._inputs, self._profile.factor, self._profile.correlate)
 
     def gradient(self, product: Array, weight: Array) -> Array:
         """See the protocol."""
-        if self._inputs.rows < WORTH_IT:
-            np.multiply(product, weight, out=product)
-        else:
-            for panel in panels(self._inputs.rows):
-                part = panel.of(product)
-                np.multiply(part, panel.of(weight), out=part)
+        multiply_lower(product, weight)
         return self._profile.slope * self._inputs.weighted_spread(product)
 
     def derivatives(self) -> Iterator[Array]:
         """See the protocol."""
-        _, weight = filled(self, self._inputs.rows)
+        weight = weight_of(self, self._inputs.rows)
         weight *= self._profile.slope
-        for column in self._inputs.scaled.T:
-            difference = np.subtract.outer(column, column)
-            yield weight * difference * difference
+        yield from by_lengthscales(self._inputs.scaled, weight)

@@ -6,6 +6,7 @@ one that is not, distances are taken from differences, which costs more; so they
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg.blas import ddot, dgemm, dgemv, dtrmm, dtrmv
@@ -14,11 +15,17 @@ from scipy.spatial.distance import cdist
 from fgpr.errors import NumericalError
 from fgpr.gp.arrays import Array
 from fgpr.gp.kernels.pairs import Pairs
-from fgpr.gp.kernels.panels import Panel
+from fgpr.gp.kernels.panels import WORTH_IT, Panel, buffer_for, panels
 from fgpr.gp.triangle import pack, unpack
 
 PAIRS_LIMIT = 16_384
 """Largest n^2 d for `Pairs`: where more numbers would be read at each step, products of the inputs are faster."""
+
+_CROSS = 2**14
+"""Numbers that a correlation is applied to at once, so that what it computes on the way stays small."""
+
+Correlate = Callable[[Array, Array | None], None]
+"""Turns squared distances into correlations, in place, and writes their weights: `Profile.correlate`."""
 
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 
@@ -86,11 +93,14 @@ class ScaledInputs:
         if not math.isfinite(self.rounding):
             raise NumericalError("inputs over length-scales overflow: scale the inputs or raise the length-scales")
 
+    def settle(self) -> None:
+        """Bring the rows of the product above up to date now; from here to the next `rescale` nothing is written."""
+        self._lay()
+
     def _lay(self) -> None:
-        """Bring the rows of the product above up to date: `rescale` alone would do for `Pairs`."""
+        """What `settle` does, when it is first needed: `rescale` alone would do for `Pairs`."""
         if self._laid:
             return
-        self._laid = True
         d = self.features
         np.multiply(self._centred, self._inverse, out=self._scaled)
         np.multiply(self._scaled, self._scaled, out=self._squared)
@@ -98,6 +108,7 @@ class ScaledInputs:
         self._left[:, d + 1] = squares
         np.multiply(self._scaled, -2.0, out=self._right[:, :d])
         self._right[:, d] = squares
+        self._laid = True
 
     def squared_distances(self, factor: float, out: Array) -> None:
         """Factor times |z_i - z_j|^2 into `out`, of shape (n, n) in Fortran order."""
@@ -148,8 +159,7 @@ class ScaledInputs:
             return self._paired().sums(1.0, pack(weights)) * self._precision
         self._lay()
         if self._exact:
-            lower = np.tril(weights)
-            return np.array([_spread(lower, column) for column in self._scaled.T])
+            return sum((self._spread_in(panel, weights) for panel in panels(self.rows)), np.zeros(self.features))
         # With T the lower triangle the sum is that of (T 1 + T' 1)_i z_i^2 - 2 z_i (T z)_i; a triangular product is
         # faster than a symmetric one.
         products = dtrmm(1.0, weights, self.scaled_and_one, lower=1)
@@ -159,6 +169,35 @@ class ScaledInputs:
         # The right rows hold -2 z.
         total += np.einsum("ij,ij->j", self._right[:, : self.features], products[:, :-1])
         return total
+
+    def correlations(self, factor: float, correlate: Correlate, out: Array, weight: Array | None) -> None:
+        """Correlations of these rows with each other, and their weights, as `PlacedFactor.fill` wants them."""
+        if self.rows < WORTH_IT:
+            self.squared_distances(factor, out)
+            correlate(out, weight)
+            return
+        squares, slopes = buffer_for(self.rows), None if weight is None else buffer_for(self.rows)
+        for panel in panels(self.rows):
+            part = panel.within(squares)
+            slope = None if slopes is None else panel.within(slopes)
+            self.squared_distances_in(panel, factor, part)
+            correlate(part, slope)
+            panel.of(out)[...] = part
+            if weight is not None:
+                panel.of(weight)[...] = slope
+
+    def correlations_with(self, other: "ScaledInputs", factor: float, correlate: Correlate) -> Array:
+        """Correlations of these rows with those of `other`, which has the same centre; shape (n, m), Fortran order."""
+        squares = self.squared_distances_to(other, factor)
+        columns = max(1, _CROSS // max(1, self.rows))
+        for start in range(0, other.rows, columns):
+            correlate(squares[:, start : start + columns], None)
+        return squares
+
+    def _spread_in(self, panel: Panel, weights: Array) -> Array:
+        lower = np.tril(panel.of(weights))
+        here, there = self._scaled[panel.start :], self._scaled[panel.start : panel.stop]
+        return np.array([_spread(lower, *ends) for ends in zip(here.T, there.T, strict=True)])
 
     def _paired(self) -> Pairs:
         if self._pairs is None:
@@ -171,7 +210,7 @@ def _drop_wrong_signs(products: Array, factor: float) -> None:
     (np.maximum if factor > 0.0 else np.minimum)(products, 0.0, out=products)
 
 
-def _spread(lower: Array, column: Array) -> float:
-    difference = np.subtract.outer(column, column)
+def _spread(lower: Array, here: Array, there: Array) -> float:
+    difference = np.subtract.outer(here, there)
     difference *= difference
     return float(np.einsum("ij,ij->", lower, difference))

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 
 from fgpr.gp.arrays import Array, diagonal
-from fgpr.gp.kernels.factor import PlacedFactor, filled
+from fgpr.gp.kernels.factor import PlacedFactor, correlation_of
 
 
 class PlacedSingle:
@@ -27,6 +27,11 @@ class PlacedSingle:
         return self._factor.rounding
 
     @property
+    def blur(self) -> float:
+        """See the protocol."""
+        return self._factor.blur
+
+    @property
     def diagonal(self) -> float | Array:
         """See the protocol."""
         return self._factor.diagonal
@@ -35,6 +40,10 @@ class PlacedSingle:
         """See the protocol."""
         self.signal_variance = math.exp(2.0 * theta[0])
         self._factor.rescale(theta[2:])
+
+    def settle(self) -> None:
+        """See the protocol."""
+        self._factor.settle()
 
     def fill(self, matrix: Array, weight: Array | None) -> None:
         """See the protocol."""
@@ -52,7 +61,8 @@ class PlacedSingle:
 
     def derivatives(self) -> Iterator[tuple[int, Array]]:
         """See the protocol."""
-        correlation, _ = filled(self._factor, self.rows)
+        correlation = correlation_of(self._factor, self.rows)
         correlation *= 2.0
         yield 0, correlation
+        del correlation
         yield from enumerate(self._factor.derivatives(), start=2)
