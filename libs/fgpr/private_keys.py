@@ -8,6 +8,7 @@ import stat
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
     Encoding,
     NoEncryption,
     PrivateFormat,
@@ -23,31 +24,58 @@ FOLDER_MODE = 0o700
 FILE_LIMIT = 4096
 """More bytes than any PEM of an Ed25519 key has."""
 
-
-def to_pem(key: Ed25519PrivateKey) -> bytes:
-    """The key as unencrypted PKCS #8 PEM (RFC 8410)."""
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+SHORTEST, LONGEST = 12, 1_000
+"""Bytes of a passphrase: whoever has the file may try as many as he likes."""
 
 
-def from_pem(raw: bytes, place: str) -> Ed25519PrivateKey:
+def to_pem(key: Ed25519PrivateKey, passphrase: bytes | None = None) -> bytes:
+    """The key as PKCS #8 PEM (RFC 8410); under a passphrase encrypted by PBES2 (RFC 8018)."""
+    encryption = NoEncryption() if passphrase is None else BestAvailableEncryption(passphrase)
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
+
+
+def from_pem(raw: bytes, place: str, passphrase: bytes | None = None) -> Ed25519PrivateKey:
     """The inverse of `to_pem`.
+
+    Args:
+        raw: what the file holds.
+        place: the file, for the message.
+        passphrase: under which it is encrypted; None for one that is not.
+
+    Raises:
+        CryptographicError: not PEM, encrypted although no passphrase is named, under another one, not encrypted
+            although one is, or a key of another kind; the message never quotes the content.
+    """
+    try:
+        key = load_pem_private_key(raw, password=passphrase)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        # Also where it is not encrypted: whoever swapped it in did not need to know the passphrase.
+        form = "unencrypted PKCS #8 PEM key" if passphrase is None else "PKCS #8 PEM key under the passphrase"
+        raise CryptographicError(
+            f"{place} holds no {form}: restore it from a backup, name the file of its passphrase if it has one, or "
+            "move it away and enrol anew"
+        ) from None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise CryptographicError(f"{place} holds a key of another kind than Ed25519")
+    return key
+
+
+def passphrase_from(raw: bytes, place: str) -> bytes:
+    """A passphrase as its file holds it, without the line break at its end.
 
     Args:
         raw: what the file holds.
         place: the file, for the message.
 
     Raises:
-        CryptographicError: not PEM, encrypted, or a key of another kind; the message never quotes the content.
+        CryptographicError: it is too short or too long to be one.
     """
-    try:
-        key = load_pem_private_key(raw, password=None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
+    passphrase = raw.rstrip(b"\r\n")
+    if not SHORTEST <= len(passphrase) <= LONGEST:
         raise CryptographicError(
-            f"{place} holds no unencrypted PKCS #8 PEM key: restore it from a backup, or move it away and enrol anew"
-        ) from None
-    if not isinstance(key, Ed25519PrivateKey):
-        raise CryptographicError(f"{place} holds a key of another kind than Ed25519")
-    return key
+            f"{place} holds a passphrase of {len(passphrase)} bytes: it has {SHORTEST} at least, {LONGEST} at most"
+        )
+    return passphrase
 
 
 def public_to_pem(key: Ed25519PublicKey) -> bytes:

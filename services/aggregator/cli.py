@@ -56,7 +56,7 @@ def migrate(database: Database = None, keys: Keys = None) -> None:
     """Bring the database to this program's schema; the first time, make the service key and start the audit log."""
     with telling():
         settings = settings_for(database, keys)
-        KeyDirectory(settings.keys).ensure_service()
+        KeyDirectory(settings.keys, settings.key_passphrase).ensure_service()
         context = main.create_context(settings)
         try:
             schema.upgrade(context.database)

@@ -10,8 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from aggregator.command_line import Database, Json, Keys, context_for, print_json, settings_for, telling
-from aggregator.keys import KeyDirectory
+from aggregator.command_line import Database, Json, Keys, context_for, print_json, telling
 from aggregator.service import federations, steering
 from fgpr import private_keys
 from fgpr.federated.federation import Federation
@@ -36,7 +35,7 @@ def federation_create(
     with telling(), context_for(database, keys) as context:
         settings = Federation.from_settings(tomllib.loads(file.read_text(encoding="utf-8")))
         key: Ed25519PrivateKey | Ed25519PublicKey = (
-            KeyDirectory(settings_for(database, keys).keys).ensure_roster(settings.name)
+            context.keys.ensure_roster(settings.name)
             if roster_key is None
             else private_keys.public_from_pem(roster_key.read_bytes(), str(roster_key))
         )

@@ -23,13 +23,15 @@ class KeyDirectory:
 
     Args:
         folder: made with mode 0700 where it is missing.
+        passphrase: under which every key in it is encrypted; None where none is.
 
     Raises:
         CryptographicError: it cannot be made, or others can write in it.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, passphrase: bytes | None = None) -> None:
         self._folder = folder
+        self._passphrase = passphrase
         try:
             folder.mkdir(mode=private_keys.FOLDER_MODE, parents=True, exist_ok=True)
             status = folder.stat()
@@ -105,7 +107,7 @@ class KeyDirectory:
             try:
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
                 with os.fdopen(os.open(draft, flags, private_keys.FILE_MODE), "wb") as file:
-                    file.write(private_keys.to_pem(key))
+                    file.write(private_keys.to_pem(key, self._passphrase))
                     file.flush()
                     os.fsync(file.fileno())
                 # A link never replaces a file, and a crash leaves the whole key or none.
@@ -137,6 +139,6 @@ class KeyDirectory:
         try:
             status = os.fstat(descriptor)
             private_keys.check_file(str(path), status.st_mode, status.st_uid, os.geteuid())
-            return private_keys.from_pem(os.read(descriptor, private_keys.FILE_LIMIT), str(path))
+            return private_keys.from_pem(os.read(descriptor, private_keys.FILE_LIMIT), str(path), self._passphrase)
         finally:
             os.close(descriptor)

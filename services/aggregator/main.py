@@ -57,7 +57,7 @@ def create_context(
     database_file.check(settings.database)
     return Context(
         database=Database(settings.database_url),
-        keys=KeyDirectory(settings.keys),
+        keys=KeyDirectory(settings.keys, settings.key_passphrase),
         origin=settings.origin,
         clock=clock,
         random_bytes=random_bytes,

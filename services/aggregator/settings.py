@@ -7,7 +7,8 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 from pydantic import AfterValidator, Field
 
 from aggregator.intake_settings import IntakeSettings
-from fgpr.errors import LocalProtocolError
+from fgpr import private_keys
+from fgpr.errors import CryptographicError, LocalProtocolError
 
 
 def _origin(text: str) -> str:
@@ -42,6 +43,7 @@ class Settings(IntakeSettings):
         database: sqlite:///PATH, or postgresql://... for several replicas.
         database_password_file: file with PostgreSQL's password, where neither URL nor PGPASSWORD shall hold it.
         keys: folder of private keys, 0700; files in it 0600.
+        key_passphrase_file: file with the passphrase under which the keys are encrypted; none where they are not.
         origin: the public address, which tickets carry and request signatures are checked against.
         tick_seconds: how often overdue stages are looked for.
         known_checkpoint: file with a signed checkpoint that the log has to continue, or the aggregator does not start.
@@ -53,6 +55,7 @@ class Settings(IntakeSettings):
     database: Annotated[str, AfterValidator(_database)] = "sqlite:///fgpr.db"
     database_password_file: Path | None = None
     keys: Path = Path("keys")
+    key_passphrase_file: Path | None = None
     origin: Annotated[str, AfterValidator(_origin)] = "http://127.0.0.1:8000"
     known_checkpoint: Path | None = None
     tick_seconds: Annotated[float, Field(gt=0, le=60)] = 0.25
@@ -82,3 +85,19 @@ class Settings(IntakeSettings):
         if not password:
             raise LocalProtocolError(f"{file} is empty: the database's password goes there")
         return urlunsplit(parts._replace(netloc=f"{user}:{quote(password, safe='')}@{host}"))
+
+    @property
+    def key_passphrase(self) -> bytes | None:
+        """The passphrase of the private keys; None where they are not encrypted.
+
+        Raises:
+            CryptographicError: the file cannot be read, or holds none.
+        """
+        file = self.key_passphrase_file
+        if file is None:
+            return None
+        try:
+            raw = file.read_bytes()
+        except OSError as error:
+            raise CryptographicError(f"cannot read the keys' passphrase from {file}: {error.strerror}") from error
+        return private_keys.passphrase_from(raw, str(file))

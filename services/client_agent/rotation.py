@@ -13,8 +13,8 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from client_agent import durable_file, identity, keyfile, lock
-from fgpr import private_keys, signatures
+from client_agent import durable_file, identity, lock
+from fgpr import signatures
 from fgpr.errors import Conflict, EncodingError, LocalProtocolError, RemoteProtocolError, VerificationError
 from fgpr.message import Signed
 from fgpr.rotation import RotationReceipt, RotationRequest, SignedKeyChange
@@ -105,8 +105,8 @@ def _prepare(
     path = home / NEXT_NAME
     # One that a crash left before the request was written was told to nobody, and serves as well.
     if not path.exists():
-        keyfile.write(path, private_keys.to_pem(Ed25519PrivateKey.generate()))
-    new = private_keys.from_pem(keyfile.read(path), str(path))
+        identity.write(path, Ed25519PrivateKey.generate())
+    new = identity.read(path)
     signed = SignedKeyChange.make(federation, holder, identity.load(home), new)
     request = RotationRequest(signed=signed, opening_key=next_opening_key(new), declared=declare(new))
     durable_file.write_once(home / REQUEST_NAME, request.encode())
@@ -115,7 +115,7 @@ def _prepare(
 
 def _check_next(home: Path, key: bytes) -> None:
     path = home / NEXT_NAME
-    if signatures.public_bytes(private_keys.from_pem(keyfile.read(path), str(path))) != key:
+    if signatures.public_bytes(identity.read(path)) != key:
         raise LocalProtocolError(
             f"{path} is not the key that {home / REQUEST_NAME} is about: restore both from a backup"
         )

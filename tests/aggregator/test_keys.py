@@ -162,3 +162,37 @@ def test_a_checkpoint_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest
             keys.remember("the second one")
     assert keys.remembered() == "the first one"
     assert [path.name for path in (tmp_path / "keys").iterdir()] == [CHECKPOINT]
+
+
+def test_nothing_is_served_without_the_passphrase(tmp_path: Path) -> None:
+    named, other = tmp_path / "passphrase", tmp_path / "other"
+    named.write_text("correct horse battery\n")
+    other.write_text("another one of that length\n")
+
+    def settings(file: Path | None) -> Settings:
+        return Settings(database=f"sqlite:///{tmp_path / 'x.db'}", keys=tmp_path / "keys", key_passphrase_file=file)
+
+    migrated_sqlite(tmp_path / "x.db")
+    keys = KeyDirectory(tmp_path / "keys", settings(named).key_passphrase)
+    made = keys.ensure_service()
+    assert (tmp_path / "keys" / "service.pem").read_bytes().startswith(b"-----BEGIN ENCRYPTED PRIVATE KEY-----")
+    context = main.create_context(settings(named))
+    assert public(context.keys.service()) == public(made)
+    context.database.close()
+    for file in (None, other):
+        context = main.create_context(settings(file))
+        with pytest.raises(CryptographicError, match=r"service\.pem holds no"):
+            main.create_app(settings(file), context)
+        context.database.close()
+    # A key that was swapped in by somebody who does not know the passphrase.
+    (tmp_path / "keys" / "service.pem").write_bytes(to_pem(Ed25519PrivateKey.generate()))
+    context = main.create_context(settings(named))
+    with pytest.raises(CryptographicError, match=r"service\.pem holds no"):
+        main.create_app(settings(named), context)
+    context.database.close()
+    for content, reason in ((b"short\n", "at least"), (None, "cannot read the keys' passphrase")):
+        named.unlink()
+        if content is not None:
+            named.write_bytes(content)
+        with pytest.raises(CryptographicError, match=reason):
+            main.create_context(settings(named))

@@ -43,3 +43,22 @@ def test_a_damaged_identity_is_named_and_not_quoted(tmp_path: Path, content: byt
     with pytest.raises(CryptographicError, match=r"identity\.pem holds no unencrypted PKCS #8 PEM key") as caught:
         identity.load(tmp_path / "agent")
     assert "canary" not in str(caught.value)
+
+
+def test_under_a_passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    passphrase, home = tmp_path / "passphrase", tmp_path / "agent"
+    passphrase.write_text("correct horse battery\n")
+    passphrase.chmod(0o600)
+    monkeypatch.setenv(identity.VARIABLE, str(passphrase))
+    key = identity.create(home)
+    assert (home / "identity.pem").read_bytes().startswith(b"-----BEGIN ENCRYPTED PRIVATE KEY-----")
+    assert signatures.public_bytes(identity.load(home)) == signatures.public_bytes(key)
+    passphrase.write_text("another one of that length\n")
+    with pytest.raises(CryptographicError, match=r"identity\.pem holds no"):
+        identity.load(home)
+    passphrase.chmod(0o640)
+    with pytest.raises(CryptographicError, match=f"chmod 600 {passphrase}"):
+        identity.load(home)
+    monkeypatch.delenv(identity.VARIABLE)
+    with pytest.raises(CryptographicError, match="name the file of its passphrase"):
+        identity.load(home)

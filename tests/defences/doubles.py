@@ -46,7 +46,7 @@ DEFENCES: list[Defence] = [
         "one round a number",
         FIRST_SCHEMA,
         'sa.PrimaryKeyConstraint("federation", "number", name="pk_rounds"),',
-        'sa.UniqueConstraint("federation", "number", "stage"),',
+        'sa.UniqueConstraint("federation", "number", "ended_at"),',
         tests=f"{ROUND_TESTS}::test_one_round_a_number",
     ),
     defence(

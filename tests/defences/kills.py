@@ -84,13 +84,6 @@ DEFENCES: list[Defence] = [
     _pragma("17", "no row without the one it belongs to", '"foreign_keys=ON"'),
     defence(
         "17",
-        "the driver begins no transaction of its own",
-        SQLITE,
-        "connection.isolation_level = None",
-        tests=[ENGINES, "aggregator/storage/test_migrate.py"],
-    ),
-    defence(
-        "17",
         "who writes holds the lock from the start",
         SQLITE,
         '"BEGIN IMMEDIATE" if writes else "BEGIN"',
@@ -131,10 +124,10 @@ DEFENCES: list[Defence] = [
     ),
     defence(
         "17",
-        "what is due is done before any request",
+        "what became due while no process ran is done",
         "services/aggregator/main.py",
         "deadlines.start()",
-        tests="aggregator/test_deadlines.py::test_what_became_due_while_no_process_ran_is_done_at_once",
+        tests="aggregator/test_main.py::test_the_application_keeps_deadlines_while_it_lives",
     ),
     defence(
         "17",

@@ -38,6 +38,37 @@ def test_other_keys_are_refused() -> None:
             private_keys.from_pem(raw, "key.pem")
 
 
+PASSPHRASE = b"correct horse battery"
+
+
+def test_a_key_under_a_passphrase() -> None:
+    key = private_keys.from_pem(RFC_8410, "key.pem")
+    locked = private_keys.to_pem(key, PASSPHRASE)
+    assert locked.startswith(b"-----BEGIN ENCRYPTED PRIVATE KEY-----\n")
+    assert len(locked) < private_keys.FILE_LIMIT
+    assert key.private_bytes_raw() not in locked
+    again = private_keys.from_pem(locked, "key.pem", PASSPHRASE)
+    assert again.private_bytes_raw() == key.private_bytes_raw()
+    # No passphrase, another one, and a key that was swapped in by somebody who does not know it.
+    for raw, passphrase in ((locked, None), (locked, PASSPHRASE + b"!"), (RFC_8410, PASSPHRASE)):
+        with pytest.raises(CryptographicError, match=r"key\.pem holds no .*key") as caught:
+            private_keys.from_pem(raw, "key.pem", passphrase)
+        assert "horse" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("raw", "length"), [(b"", 0), (b"x" * 11, 11), (b"x" * 11 + b"\r\n", 11), (b"\n" * 20, 0), (b"x" * 1001, 1001)]
+)
+def test_what_is_no_passphrase(raw: bytes, length: int) -> None:
+    with pytest.raises(CryptographicError, match=f"f holds a passphrase of {length} bytes: it has 12 at least"):
+        private_keys.passphrase_from(raw, "f")
+
+
+@pytest.mark.parametrize("raw", [PASSPHRASE, PASSPHRASE + b"\n", PASSPHRASE + b"\r\n"])
+def test_a_passphrase_from_a_file(raw: bytes) -> None:
+    assert private_keys.passphrase_from(raw, "f") == PASSPHRASE
+
+
 @pytest.mark.parametrize("bits", range(9))
 def test_each_permission_bit(bits: int) -> None:
     mode = stat.S_IFREG | 0o600 | 1 << bits
