@@ -11,8 +11,8 @@ from sqlalchemy import delete
 from aggregator import main
 from aggregator.service import admission, audit, schedule
 from aggregator.service import rounds as service
-from aggregator.storage import clients, installation, rounds, tables
-from aggregator.storage.rounds import ContributionRow
+from aggregator.storage import clients, contributions, installation, tables
+from aggregator.storage.contributions import ContributionRow
 from fgpr.auditlog.entries import Revoked
 
 
@@ -39,7 +39,7 @@ def _instead(owner: object, name: str, other: Callable[..., Any]) -> Callable[[]
 
 @contextmanager
 def _any_body() -> Any:
-    real = rounds.add_contribution
+    real = contributions.add
 
     def store(connection: Any, federation: str, number: int, row: ContributionRow) -> None:
         table = tables.contributions
@@ -49,8 +49,8 @@ def _any_body() -> Any:
         real(connection, federation, number, row)
 
     with ExitStack() as stack:
-        stack.enter_context(mock.patch.object(rounds, "read_contribution", return_value=None))
-        stack.enter_context(mock.patch.object(rounds, "add_contribution", store))
+        stack.enter_context(mock.patch.object(contributions, "read_body_digest", return_value=None))
+        stack.enter_context(mock.patch.object(contributions, "add", store))
         yield
 
 
@@ -80,10 +80,10 @@ PLANTS = (
     Plant("revoked keys may act", _instead(admission, "_check_current", lambda *_: None), frozenset({8, 13, 5, 9}), 3),
     Plant(
         "a contribution is acknowledged and not stored",
-        _instead(rounds, "add_contribution", lambda *_: None),
+        _instead(contributions, "add", lambda *_: None),
         frozenset({13}),
     ),
-    Plant("masked vectors outlive their round", _instead(rounds, "erase", lambda *_: None), frozenset({15})),
+    Plant("masked vectors outlive their round", _instead(contributions, "erase", lambda *_: None), frozenset({15})),
     Plant(
         "contributions are taken after the deadline",
         _instead(service, "_takes_contributions", lambda *_: True),
