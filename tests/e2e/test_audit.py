@@ -1,6 +1,7 @@
 """`fgpr-audit` against a real aggregator over HTTP, by a stranger, by a reader of a closed log, and then without it."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
@@ -54,6 +55,8 @@ def test_a_stranger_with_one_checkpoint(tmp_path: Path, database_url: str) -> No
 def test_a_closed_log_opens_for_whoever_is_enrolled(tmp_path: Path) -> None:
     settings, home = settings_of().model_copy(update={"public_log": False}), tmp_path / "home"
     with served(tmp_path, settings, keeps_deadlines=False) as aggregator:
+        # The command's clock is the machine's.
+        aggregator.clock.now = datetime.now(UTC)
         aggregator.enrol(4)
         aggregator.advance()
         ticket = aggregator.invite("reader", "reader")
