@@ -1,93 +1,21 @@
 """`fgpr-audit`, from a bundle without a server and from an aggregator; what it says, and with which exit status."""
 
 import json
-import threading
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from client_agent import audit_cli
 from fgpr import canonical, merkle
-from fgpr.auditlog import checkpoint, entries
+from fgpr.auditlog import entries
 from fgpr.auditlog.bundle import Bundle, open_position
-from fgpr.auditlog.checkpoint import Checkpoint
-from support.agent_home import AgentHome, InMemory
+from support.audited import bundle_of, note_of
 from support.client import NAME
 from support.federation import Federation
-from support.forged_log import ForgedLog, played, position_of, state
+from support.forged_log import ForgedLog, state
 from support.malice import with_box
-
-ADDRESS = "http://aggregator.invalid"
-
-
-@cache
-def _made() -> Federation:
-    return played()
-
-
-@pytest.fixture
-def made() -> Federation:
-    return _made()
-
-
-@pytest.fixture
-def audit(tmp_path: Path) -> Callable[..., Result]:
-    def run(*arguments: str | Path) -> Result:
-        environment = {"FGPR_HOME": str(tmp_path / "nowhere"), "COLUMNS": "200"}
-        return CliRunner().invoke(audit_cli.app, [str(one) for one in arguments], env=environment)
-
-    return run
-
-
-def note_of(made: Federation, leaves: list[bytes]) -> str:
-    name, position = checkpoint.name_of(made.anchors.service_key), position_of(leaves)
-    return checkpoint.sign(Checkpoint(name, position.size, position.root), name, made.service_key)
-
-
-def bundle_of(made: Federation, leaves: list[bytes] | None = None, path: Path | None = None) -> Any:
-    raw = made.log.leaves if leaves is None else leaves
-    bundle = Bundle(made.anchors.service_key, (note_of(made, raw),), tuple(raw))
-    if path is not None:
-        path.write_bytes(b"".join(bundle.lines()))
-    return bundle
-
-
-@pytest.fixture
-def file(made: Federation, tmp_path: Path) -> Path:
-    path = tmp_path / "log.jsonl"
-    bundle_of(made, path=path)
-    return path
-
-
-@pytest.fixture
-def kept(made: Federation, tmp_path: Path) -> Path:
-    """A checkpoint that somebody kept after 20 leaves."""
-    path = tmp_path / "kept.txt"
-    path.write_text(note_of(made, made.log.leaves[:20]), encoding="utf-8")
-    return path
-
-
-class OverHttp(InMemory):
-    """The aggregator in memory, in the place of `Api`."""
-
-    def __enter__(self) -> "OverHttp":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture
-def online(made: Federation, monkeypatch: pytest.MonkeyPatch) -> OverHttp:
-    connection = OverHttp(made, "client-00", threading.Event())
-    monkeypatch.setattr("support.agent_home.MOST_REQUESTS", 10_000)
-    monkeypatch.setattr("client_agent.audited_log.Api", lambda *_, **__: connection)
-    return connection
 
 
 def test_a_bundle_is_the_log_line_by_line(made: Federation, file: Path) -> None:
@@ -211,7 +139,7 @@ def test_a_round_that_runs_and_one_with_complaints(
     assert "The round still runs: it waits for updates" in audit("trail", "1", "--log", path).output
     bundle_of(made, made.log.leaves[:20], path)
     assert "waits for the committee to open their sum" in audit("trail", "1", "--log", path).output
-    liars = Federation(5, whole_log=True)
+    liars = Federation(5, logs_all=True)
     liars.plan()
     for name in liars.names:
         liars.contribute(name, np.zeros(3))
@@ -273,73 +201,6 @@ def test_a_checkpoint_of_another_aggregator(audit: Callable[..., Result], file: 
         assert (done.exit_code, "that is another log" in done.output) == (1, True)
 
 
-def test_fetch_goes_on_where_it_was(
-    audit: Callable[..., Result], online: OverHttp, made: Federation, tmp_path: Path, kept: Path
-) -> None:
-    path = tmp_path / "fetched.jsonl"
-    online.leaves_hidden = 10
-    done = audit("fetch", path, "--log", ADDRESS)
-    assert (done.exit_code, f"{len(made.log.leaves) - 10} new entries" in done.output) == (0, True)
-    online.leaves_hidden = 0
-    done = audit("fetch", path, "--log", ADDRESS, "--checkpoint", kept)
-    assert "10 new entries" in done.output
-    assert "0 new entries" in audit("fetch", path, "--log", ADDRESS).output
-    with path.open("rb") as raw:
-        bundle = Bundle.read(raw)
-    assert bundle.leaves == tuple(made.log.leaves)
-    assert [position.size for position in bundle.positions()] == [len(made.log.leaves) - 10, len(made.log.leaves)]
-    assert audit("verify", "--log", path).exit_code == 0
-
-
-def test_fetch_refuses_a_rollback_and_a_fork_and_keeps_what_it_has(
-    audit: Callable[..., Result], online: OverHttp, made: Federation, tmp_path: Path
-) -> None:
-    path = tmp_path / "fetched.jsonl"
-    audit("fetch", path, "--log", ADDRESS)
-    before, size = path.read_bytes(), len(made.log.leaves)
-    online.leaves_hidden = 1
-    done = audit("fetch", path, "--log", ADDRESS)
-    assert done.exit_code == 1
-    assert f"the log went back: it was held with {size} leaves" in done.output
-    online.leaves_hidden = 0
-    other = Federation(5, whole_log=True)
-    other.service_key, other.anchors = made.service_key, made.anchors
-    other.log.leaves[:] = [*made.log.leaves[:-1], state("resumed").encode(), state("paused").encode()]
-    online.federation = other
-    done = audit("fetch", path, "--log", ADDRESS)
-    assert (done.exit_code, "the log is another one: it was held with" in done.output) == (1, True)
-    assert path.read_bytes() == before
-
-
-def test_online_as_from_a_bundle(audit: Callable[..., Result], online: OverHttp, kept: Path, file: Path) -> None:
-    for arguments in (("verify",), ("trail", "4"), ("prove", "3")):
-        there = audit(*arguments, "--log", ADDRESS, "--checkpoint", kept, "--json")
-        here = audit(*arguments, "--log", file, "--checkpoint", kept, "--json")
-        assert there.exit_code == here.exit_code == 0
-        assert json.loads(there.output) == json.loads(here.output)
-    assert audit("compare", kept, kept, "--log", ADDRESS).exit_code == 0
-    online.change["log/entries"] = lambda page: page.model_copy(update={"start": page.start + 1})
-    assert audit("verify", "--log", ADDRESS).exit_code == 3
-
-
-def test_compare_asks_the_aggregator_for_the_proof(
-    audit: Callable[..., Result], online: OverHttp, made: Federation, kept: Path, tmp_path: Path
-) -> None:
-    newest = tmp_path / "newest.txt"
-    newest.write_text(note_of(made, made.log.leaves), encoding="utf-8")
-    assert audit("compare", kept, newest, "--log", ADDRESS).exit_code == 0
-    online.change["consistency"] = lambda proof: proof.model_copy(update={"hashes": proof.hashes[::-1]})
-    assert audit("compare", kept, newest, "--log", ADDRESS).exit_code == 1
-
-
-def test_an_aggregator_that_shows_another_key_than_it_signs_with(
-    audit: Callable[..., Result], online: OverHttp, made: Federation
-) -> None:
-    online.change["checkpoint"] = lambda view: view.model_copy(update={"service_key": made.anchors.roster_key})
-    done = audit("verify", "--log", ADDRESS)
-    assert (done.exit_code, "that is another log" in done.output) == (1, True)
-
-
 def test_an_export_carries_the_checkpoints_that_were_held(
     audit: Callable[..., Result], file: Path, kept: Path, tmp_path: Path
 ) -> None:
@@ -349,19 +210,6 @@ def test_an_export_carries_the_checkpoints_that_were_held(
     with out.open("rb") as raw:
         assert Bundle.read(raw).positions()[0].size == 20
     assert audit("verify", "--log", out).exit_code == 0
-
-
-def test_the_home_of_an_agent_counts(made: Federation, online: OverHttp, tmp_path: Path) -> None:
-    home = AgentHome(made, "client-00", tmp_path / "home", role="reader").home
-    (home / "checkpoint.json").write_bytes(position_of(made.log.leaves[:9]).encode())
-    environment = {"FGPR_HOME": str(home), "COLUMNS": "200"}
-    done = CliRunner().invoke(audit_cli.app, ["verify", "--log", ADDRESS], env=environment)
-    assert (done.exit_code, f"held in {home / 'checkpoint.json'}: 9 leaves" in done.output) == (0, True)
-    (home / "checkpoint.json").write_bytes(position_of(made.log.leaves[1:9]).encode())
-    assert CliRunner().invoke(audit_cli.app, ["verify", "--log", ADDRESS], env=environment).exit_code == 1
-    (home / "checkpoint.json").write_bytes(b"{")
-    assert CliRunner().invoke(audit_cli.app, ["verify", "--log", ADDRESS], env=environment).exit_code == 3
-    assert online.requests > 0
 
 
 @pytest.mark.parametrize("command", ["", "fetch", "verify", "trail", "prove", "compare", "export"])

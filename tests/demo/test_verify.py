@@ -44,7 +44,7 @@ def test_what_is_kept_is_enough_and_holds_no_secret(original: Path) -> None:
     assert anchors["checkpoint"].startswith("fgpr-log/")
     assert set(anchors["roster_keys"]) == {"demo"}
     trail = verify.verify_kept(original)
-    # The federation and its initial prior have a leaf each; no roster is signed and no round opens before somebody enrols.
+    # The federation and its first prior have a leaf each; nothing else happens before somebody enrols.
     assert (trail.leaves, len(trail.rosters), len(trail.plans), len(trail.priors)) == (2, 0, 0, 1)
 
 

@@ -99,10 +99,10 @@ TESTS: dict[str, tuple[str, ...]] = {
     "trail": ("tests/fgpr/auditlog/test_membership_leaves.py",),
     "verification": ("tests/fgpr/auditlog/test_verification.py",),
     "bundle": ("tests/fgpr/auditlog/test_bundle.py",),
-    "positions": ("tests/fgpr/auditlog/test_round_leaves.py",),
+    "positions": ("tests/fgpr/auditlog/test_planned.py",),
     "membership_leaves": ("tests/fgpr/auditlog/test_membership_leaves.py",),
-    "round_leaves": ("tests/fgpr/auditlog/test_round_leaves.py",),
-    "planned": ("tests/fgpr/auditlog/test_round_leaves.py",),
+    "round_leaves": ("tests/fgpr/auditlog/test_round_leaves.py", "tests/fgpr/auditlog/test_planned.py"),
+    "planned": ("tests/fgpr/auditlog/test_planned.py",),
     "prior_leaves": ("tests/fgpr/auditlog/test_prior_leaves.py",),
     "rotation": ("tests/fgpr/auditlog/test_membership_leaves.py",),
     "admission": (

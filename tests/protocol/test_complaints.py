@@ -45,7 +45,7 @@ def answer(made: Federation, seats: Iterable[int]) -> None:
 
 def federation(size: int) -> Federation:
     """One whose log can be verified whole."""
-    return Federation(size, whole_log=True)
+    return Federation(size, logs_all=True)
 
 
 def check_log(made: Federation) -> set[tuple[str, str]]:

@@ -42,7 +42,7 @@ def verified(federation: Federation) -> None:
 
 
 def test_the_opened_sum_is_the_exact_sum_plus_all_noises_in_the_field() -> None:
-    federation = Federation(5, RULES, whole_log=True)
+    federation = Federation(5, RULES, logs_all=True)
     noises: list[list[int]] = []
     sample = discrete_gaussian.sample
 
@@ -72,7 +72,7 @@ def test_the_opened_sum_is_the_exact_sum_plus_all_noises_in_the_field() -> None:
 
 
 def test_without_noise_the_average_is_the_exact_one_to_half_a_quantum() -> None:
-    federation = Federation(5, RULES, whole_log=True)
+    federation = Federation(5, RULES, logs_all=True)
     with patch.object(discrete_gaussian, "sample", return_value=[0, 0, 0]):
         record = a_round(federation)
     exact = federation.priors[0].vector() + np.array([0.01, -0.01, 0.002])
@@ -80,7 +80,7 @@ def test_without_noise_the_average_is_the_exact_one_to_half_a_quantum() -> None:
 
 
 def test_each_prior_says_what_all_rounds_cost_and_the_log_verifies() -> None:
-    federation = Federation(5, RULES, whole_log=True)
+    federation = Federation(5, RULES, logs_all=True)
     records = [a_round(federation) for _ in range(3)]
     for number, record in enumerate(records, start=1):
         told = record.privacy
@@ -93,7 +93,7 @@ def test_each_prior_says_what_all_rounds_cost_and_the_log_verifies() -> None:
 
 
 def test_void_and_carried_rounds_are_counted() -> None:
-    federation = Federation(5, RULES, whole_log=True)
+    federation = Federation(5, RULES, logs_all=True)
     federation.plan()
     federation.contribute("client-00", federation.prior.vector())
     federation.abort(Event.TOO_FEW_CONTRIBUTIONS)
@@ -118,7 +118,7 @@ def test_void_and_carried_rounds_are_counted() -> None:
     "change", [None, {"rounds": 1}, {"rho": 0.5}, {"epsilon": 0.1}, {"delta": 1e-4}, {"clamped": ("noise sd",)}]
 )
 def test_a_prior_that_says_it_cost_less_is_found_in_the_log(change: dict[str, object] | None) -> None:
-    federation = Federation(5, RULES, whole_log=True)
+    federation = Federation(5, RULES, logs_all=True)
     a_round(federation)
     leaves = len(federation.log.leaves)
     record = a_round(federation)
@@ -136,7 +136,7 @@ def test_what_noise_carries_out_of_bounds_is_at_the_bound_and_said() -> None:
     federation = Federation(
         5,
         AggregationRules(weighting="uniform", min_cohort=4, privacy=PrivacyRules(clip=3, noise=9)),
-        whole_log=True,
+        logs_all=True,
     )
     record = a_round(federation)
     bounds = federation.spec.bounds
@@ -151,7 +151,7 @@ def test_what_noise_carries_out_of_bounds_is_at_the_bound_and_said() -> None:
 
 
 def test_a_client_that_contributes_without_the_difference_encoding_is_found() -> None:
-    federation = Federation(5, RULES, whole_log=True)
+    federation = Federation(5, RULES, logs_all=True)
     federation.plan()
     for name in federation.names[1:]:
         federation.contribute(name, federation.prior.vector())
@@ -167,7 +167,7 @@ def test_a_client_that_contributes_without_the_difference_encoding_is_found() ->
 
 
 def test_the_initial_prior_cost_nothing() -> None:
-    federation = Federation(5, RULES, whole_log=True)
+    federation = Federation(5, RULES, logs_all=True)
     record = federation.prior
     assert record.privacy is None
     spent = a_round(federation).privacy

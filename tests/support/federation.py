@@ -15,7 +15,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from fgpr import merkle, signatures
 from fgpr.auditlog import entries
 from fgpr.auditlog.trail import Trail
-from fgpr.auditlog.verification import verify_trail
 from fgpr.errors import CohortRefused
 from fgpr.federated import federation as settings
 from fgpr.federated import publication
@@ -28,35 +27,17 @@ from fgpr.secagg.complaint import check_complaint, complain, convicted
 from fgpr.secagg.contributor import Contributed, contribute
 from fgpr.secagg.log_span import LogSpan, span_start
 from fgpr.secagg.member import open_cohort
-from fgpr.secagg.messages import (
-    Cohort,
-    CohortEntry,
-    CohortView,
-    Complaint,
-    Contribution,
-    Opening,
-    OpeningKey,
-    Plan,
-    VoidProof,
-)
+from fgpr.secagg.messages import Cohort, CohortEntry, CohortView, Complaint, Contribution, Opening, Plan, VoidProof
 from fgpr.secagg.planning import AggregationRules, committee_of, plan_round
 from fgpr.secagg.roster import Roster, RosterEntry
 from fgpr.secagg.stages import Event, Stage, after
 from fgpr.secagg.witnessing import check_cosignatures
-from fgpr.ticket import secret_hash
+from support import whole_log
 from support.client import NAME, SECONDS, Client, CohortOpened, ContributionWritten, PlanChecked
 from support.log import Log
 from support.round_state import RoundState
 
 SPEC = ModelSpec.with_default_bounds([Feature("cycle", "1", 0.0, 100.0)], Target("T24", "degR", "standardise"), "rbf")
-
-
-def answered(openings: Mapping[str, Signed[Opening]]) -> tuple[entries.AnsweredOpening, ...]:
-    """Openings as a leaf names them."""
-    return tuple(
-        entries.AnsweredOpening(client=name, opening=signed.message.digest(), cosignature=signed.message.cosignature)
-        for name, signed in openings.items()
-    )
 
 
 class Federation:
@@ -68,7 +49,7 @@ class Federation:
         spec: the model; theta has three numbers by default.
         weights: what the clients declare where the rules draw by weight, by id; by default 10, 20, 30 and so on.
         seed: of every random byte except those that HPKE draws itself.
-        whole_log: whether everything is logged, so that the log can be verified from its first leaf; else only what
+        logs_all: whether everything is logged, so that the log can be verified from its first leaf; else only what
             members and clients read of it.
     """
 
@@ -79,7 +60,7 @@ class Federation:
         spec: ModelSpec = SPEC,
         seed: int = 1,
         weights: Mapping[str, int] | None = None,
-        whole_log: bool = False,
+        logs_all: bool = False,
     ) -> None:
         self.random_bytes = random.Random(seed).randbytes
         self.rules, self.spec = rules or AggregationRules(), spec
@@ -100,9 +81,15 @@ class Federation:
         self.priors: list[PriorRecord] = []
         self.revoked: set[str] = set()
         self.settings = settings.Federation(name=NAME, model=spec.to_json(), aggregation=self.rules)
-        self.whole_log = whole_log
-        if whole_log:
-            self._found()
+        self.logs_all = logs_all
+        if logs_all:
+            key = signatures.public_bytes(self.roster_key)
+            self.log.append(entries.FederationCreated(federation=NAME, settings=self.settings, roster_key=key))
+            self.publish(publication.initial(NAME, spec))
+            for name, client in self.clients.items():
+                weight = self.weights[name] if self.rules.draw == "weights" else None
+                whole_log.enrol(self.log, client, self.random_bytes(32), weight, self.keys[name])
+            self.sign_roster(1)
         else:
             self.roster = self.new_roster(1)
             self.publish(publication.initial(NAME, spec))
@@ -122,52 +109,14 @@ class Federation:
         """The newest round."""
         return self.rounds[max(self.rounds)]
 
-    def _found(self) -> None:
-        """Create the federation, enrol everybody and sign the first roster, each with its leaf."""
-        key = signatures.public_bytes(self.roster_key)
-        self.log.append(entries.FederationCreated(federation=NAME, settings=self.settings, roster_key=key))
-        self.publish(publication.initial(NAME, self.spec))
-        for name in self.names:
-            self.enrol(name)
-        self.sign_roster(1)
-
-    def enrol(self, name: str) -> None:
-        """Log a client's ticket, enrolment and first opening key."""
-        client, ticket = self.clients[name], secret_hash(self.random_bytes(32))
-        expires = "2031-03-09T21:30:00.000Z"
-        declared = client.declare(self.weights[name]) if self.rules.draw == "weights" else None
-        self.log.append(
-            entries.TicketIssued(federation=NAME, client=name, role="client", ticket=ticket, expires=expires, by=None)
-        )
-        self.log.append(
-            entries.Enrolled(
-                federation=NAME,
-                client=name,
-                role="client",
-                ticket=ticket,
-                identity_key=client.public_key(),
-                declared=declared,
-            )
-        )
-        self._register(self.keys[name])
-
     def sign_roster(self, version: int) -> None:
         """A roster version comes into force, with its leaf."""
         self.roster = self.new_roster(version)
         self.log.append(entries.RosterSigned(federation=NAME, roster=self.roster))
 
-    def _register(self, signed: Signed[OpeningKey]) -> None:
-        key = signed.message
-        self.log.append(
-            entries.OpeningKeyRegistered(
-                federation=NAME, client=key.client, serial=key.serial, key=signed.message.digest()
-            )
-        )
-
     def verified(self) -> Trail:
         """The log, verified from its first leaf."""
-        keys = {NAME: self.anchors.roster_key}
-        return verify_trail(self.log.leaves, self.log.position(), self.anchors.service_key, keys)
+        return whole_log.verified(self.log, self.anchors)
 
     def _identity(self) -> Ed25519PrivateKey:
         return Ed25519PrivateKey.from_private_bytes(self.random_bytes(32))
@@ -192,7 +141,7 @@ class Federation:
         """Sign a prior and log it."""
         self.priors.append(record)
         signed = Signed[PriorRecord].make(self.service_key, record)
-        openings = () if record.opened is None or not self.whole_log else answered(self.now.openings)
+        openings = () if record.opened is None or not self.logs_all else whole_log.answered(self.now.openings)
         leaf = entries.PriorPublished(
             federation=NAME, prior=signed, openings=openings, spare=spare if openings else 0, disputed=disputed
         )
@@ -218,7 +167,7 @@ class Federation:
             roster=self.roster.message,
             keys=self.keys,
             codec=publication.codec_for(self.spec, self.rules),
-            training=self.settings.training_settings().to_json() if self.whole_log else {"steps": 3, "rate": 0.5},
+            training=self.settings.training_settings().to_json() if self.logs_all else {"steps": 3, "rate": 0.5},
             prior_version=self.prior.version,
             theta_version=self.prior.theta_version,
             prior_digest=self.prior.digest(),
@@ -357,8 +306,8 @@ class Federation:
         member, roster = answer.message.client, self.now.roster.message
         opening.check_opening(self.now.plan.message, roster, cohort, answer)
         check_cosignatures(roster, cohort, [(member, answer.message.cosignature)], self.anchors.service_key)
-        if self.whole_log:
-            self._register(answer.message.next_key)
+        if self.logs_all:
+            whole_log.register(self.log, answer.message.next_key)
         self.now.openings[answer.message.client] = answer
         self.keys[answer.message.client] = answer.message.next_key
 
@@ -418,9 +367,11 @@ class Federation:
         state = self.now
         proven = len(state.openings) >= state.plan.message.threshold
         state.stage = after(state.stage, Event.VOID_PROVEN if proven else Event.VOID_TIMED_OUT)
-        if proven and self.whole_log:
+        if proven and self.logs_all:
             number = state.plan.message.round
-            self.log.append(entries.RoundVoid(federation=NAME, round=number, openings=answered(state.openings)))
+            self.log.append(
+                entries.RoundVoid(federation=NAME, round=number, openings=whole_log.answered(state.openings))
+            )
         if not proven:
             self.publish(publication.carried(self.prior, state.plan.message.round, self._plans_since()))
         return state.stage

@@ -32,7 +32,7 @@ EXPIRES = "2031-03-09T21:30:00.000Z"
 
 def played(size: int = 5, **options: Any) -> Federation:
     """Rounds with every ending: published, void, carried; a client revoked; then one that is published."""
-    made = Federation(size, whole_log=True, **options)
+    made = Federation(size, logs_all=True, **options)
     made.run(dict.fromkeys(made.names, ((0.1, -0.2, 0.3), 5)))
     for voting in (made.names, ()):
         made.plan()
@@ -147,3 +147,21 @@ class ForgedLog:
 
 def position_of(leaves: Sequence[bytes]) -> LogPosition:
     return LogPosition(size=len(leaves), root=merkle.root([merkle.leaf_hash(leaf) for leaf in leaves]))
+
+
+def plan_of(log: ForgedLog, nth: int = 0) -> Any:
+    return log.leaf("plan", nth).plan.message
+
+
+def cohort_of(log: ForgedLog, kind: str = "cohort") -> Any:
+    return log.leaf(kind).cohort.message
+
+
+def elsewhere(position: LogPosition) -> LogPosition:
+    return position.model_copy(update={"root": bytes(32)})
+
+
+def without(log: ForgedLog, kind: str, nth: int, then: str, which: int) -> int:
+    """Remove a leaf; the place of another one that cannot follow any more."""
+    log.remove(kind, nth)
+    return log.find(then, which)

@@ -16,7 +16,7 @@ FIVE = AggregationRules(gamma=0.08, groups=5, combine="median")
 
 
 def federation(rules: AggregationRules = FIVE, size: int = 25) -> Federation:
-    made = Federation(size, rules, whole_log=True)
+    made = Federation(size, rules, logs_all=True)
     for client in made.clients.values():
         client.floors = Floors(gamma=rules.gamma)
     return made

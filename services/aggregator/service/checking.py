@@ -32,7 +32,7 @@ RULES: dict[int, Callable[[Evidence], Iterator[Violation]]] = {
     16: kept.check_charged,
     17: transitions.check_ends,
 }
-"""By the number of the invariant. 12 is what `fgpr.auditlog.trail` verifies of each prior's leaf."""
+"""By the number of the invariant. 12 is what `fgpr.auditlog.verification` verifies of each prior's leaf."""
 
 _OF_LEAVES = {
     "prior": 12,

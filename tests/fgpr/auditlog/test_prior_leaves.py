@@ -29,7 +29,7 @@ def _made() -> Federation:
 @cache
 def _kept() -> Federation:
     """A round whose average leaves the trust region."""
-    made = Federation(5, AggregationRules(largest_step=0.01), whole_log=True)
+    made = Federation(5, AggregationRules(largest_step=0.01), logs_all=True)
     made.run(dict.fromkeys(made.names, ((0.9, -0.9, 0.9), 5)))
     return made
 
@@ -181,7 +181,7 @@ def test_who_opened_and_cosigned(log: ForgedLog, forge: Forge, reason: str) -> N
 
 
 def test_a_member_whose_seat_had_no_key_did_not_open() -> None:
-    made = Federation(5, whole_log=True)
+    made = Federation(5, logs_all=True)
     del made.keys["client-04"]
     made.run(dict.fromkeys(made.names, ((0.1, -0.2, 0.3), 5)), openers=made.names[:4])
     log = ForgedLog(made)

@@ -9,11 +9,11 @@ import pytest
 
 from fgpr.auditlog import entries
 from fgpr.message import Signed
-from fgpr.secagg.messages import Cohort, Complaint, LogPosition, Seat
+from fgpr.secagg.messages import Complaint, LogPosition
 from fgpr.secagg.planning import AggregationRules
 from support.client import NAME
 from support.federation import Federation
-from support.forged_log import READERS_KEY, ForgedLog, played, state
+from support.forged_log import READERS_KEY, ForgedLog, cohort_of, elsewhere, plan_of, played, without
 from support.malice import with_box
 
 LIAR = "client-02"
@@ -28,7 +28,7 @@ def _made() -> Federation:
 @cache
 def _complained() -> Federation:
     """Two of five members complain of a liar, one more than may be corrupt: it is convicted."""
-    made = Federation(5, whole_log=True)
+    made = Federation(5, logs_all=True)
     made.plan()
     for name in made.names:
         made.contribute(name, np.zeros(3), 3)
@@ -44,160 +44,6 @@ def _complained() -> Federation:
 @pytest.fixture
 def log() -> ForgedLog:
     return ForgedLog(_made())
-
-
-def plan_of(log: ForgedLog, nth: int = 0) -> Any:
-    return log.leaf("plan", nth).plan.message
-
-
-def cohort_of(log: ForgedLog, kind: str = "cohort") -> Any:
-    return log.leaf(kind).cohort.message
-
-
-def in_a_federation(name: str) -> Forge:
-    return lambda log: log.insert(log.find("plan"), state(name)) + 1
-
-
-def elsewhere(position: LogPosition) -> LogPosition:
-    return position.model_copy(update={"root": bytes(32)})
-
-
-def without(log: ForgedLog, kind: str, nth: int, then: str, which: int) -> int:
-    """Remove a leaf; the place of another one that cannot follow any more."""
-    log.remove(kind, nth)
-    return log.find(then, which)
-
-
-@pytest.mark.parametrize(
-    ("forge", "reason"),
-    [
-        (lambda log: log.change_document("plan", federation="bridges"), "the plan is one of bridges"),
-        (lambda log: log.change_document("plan", key=READERS_KEY), "the signature under 'fgpr-v1/plan'"),
-        (in_a_federation("paused"), "round 1 opens in a federation that is paused"),
-        (in_a_federation("closed"), "round 1 opens in a federation that is closed"),
-        (lambda log: log.change_document("plan", round=2), "round 2 follows round 0"),
-        (lambda log: log.append(log.leaf("plan")), "round 1 follows round 4"),
-        (lambda log: without(log, "prior", 1, "plan", 1), "round 2 opens while round 1 runs"),
-        (lambda log: log.change_document("plan", prior_version=1), "round 1 does not start from the newest prior"),
-        (lambda log: log.change_document("plan", 3, theta_version=0), "round 4 does not start from the newest prior"),
-        (lambda log: log.change_document("plan", prior_digest=bytes(32)), "round 1 does not start from the newest"),
-        (lambda log: log.change_document("plan", roster_version=2), "round 1 names a roster that is not here"),
-        (lambda log: log.change_document("plan", roster_digest=bytes(32)), "round 1 names a roster that is not here"),
-        (
-            lambda log: log.change_document("plan", checkpoint=elsewhere(plan_of(log).checkpoint)),
-            "its checkpoint of 18 leaves is not one of this log",
-        ),
-        (
-            lambda log: log.change_document("plan", checkpoint=LogPosition(size=19, root=bytes(32))),
-            "its checkpoint of 19 leaves is not between 0 and 18",
-        ),
-    ],
-)
-def test_what_a_plan_may_not_say(log: ForgedLog, forge: Forge, reason: str) -> None:
-    log.refuses(forge(log), reason)
-
-
-def seats(log: ForgedLog, nth: int = 0, **fields: Any) -> dict[str, Any]:
-    """The seats of a plan, the first one's key with other fields, signed by its client."""
-    found = list(plan_of(log, nth).seats)
-    signed = type(found[0].key).make(
-        log.made.clients[found[0].client].identity_key, found[0].key.message.model_copy(update=fields)
-    )
-    return {"seats": (Seat(client=found[0].client, key=signed), *found[1:])}
-
-
-def resealed(log: ForgedLog) -> int:
-    """The registered key in the first seat, signed by somebody else."""
-    found = list(plan_of(log).seats)
-    signed = type(found[0].key).make(READERS_KEY, found[0].key.message)
-    return log.change_document("plan", seats=(Seat(client=found[0].client, key=signed), *found[1:]))
-
-
-@pytest.mark.parametrize(
-    ("forge", "reason"),
-    [
-        (
-            lambda log: log.change_document("plan", **seats(log, key=bytes([9]) * 32)),
-            "the opening key in client-00's seat was never registered",
-        ),
-        (
-            lambda log: log.change_document("plan", **seats(log, serial=2)),
-            "the opening key in client-00's seat was never registered",
-        ),
-        (resealed, "the signature under 'fgpr-v1/opening-key'"),
-    ],
-)
-def test_keys_in_seats_are_registered_and_their_clients_own(log: ForgedLog, forge: Forge, reason: str) -> None:
-    log.refuses(forge(log), reason)
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"threshold": 3},
-        {"min_cohort": 4},
-        {"gamma": 0.3},
-        {"spare": 2},
-        {"committee_cap": 7},
-        {"invited": ("client-00", "client-01", "client-02", "client-03")},
-        {"training": {}},
-        {"codec": {}},
-        {"weighting": "uniform"},
-        {"largest_step": 2.0},
-    ],
-    ids=lambda fields: next(iter(fields)),
-)
-def test_a_plan_is_what_settings_and_roster_make_of_it(log: ForgedLog, fields: dict[str, Any]) -> None:
-    place = log.change_document("plan", **fields)
-    log.refuses(place, f"round 1 is not planned by the settings and the roster: {next(iter(fields))}")
-
-
-def test_seats_are_the_drawn_ones(log: ForgedLog) -> None:
-    found = plan_of(log).seats
-    for other in (found[::-1], found[:-1]):
-        place = log.change_document("plan", seats=other)
-        log.refuses(place, "round 1 is not planned by the settings and the roster: seats")
-
-
-def proof_of(log: ForgedLog) -> Any:
-    (proof,) = plan_of(log, 2).void
-    return proof
-
-
-@pytest.mark.parametrize(
-    ("forge", "reason"),
-    [
-        (lambda log: log.change_document("plan", 2, void=()), "round 3 proves other rounds void than those that are"),
-        (lambda log: log.change_document("plan", void=(proof_of(log),)), "round 1 proves other rounds void"),
-        (lambda log: log.change_document("plan", 3, void=(proof_of(log),)), "round 4 proves other rounds void"),
-        (
-            lambda log: log.change_document(
-                "plan", 2, void=(proof_of(log).model_copy(update={"openings": proof_of(log).openings[:4]}),)
-            ),
-            "round 3 has a void proof that is not the logged one",
-        ),
-        (
-            lambda log: log.change_document(
-                "plan", 2, void=(proof_of(log).model_copy(update={"cohort": log.leaf("aborted", 1).cohort}),)
-            ),
-            "round 3 proves other rounds void",
-        ),
-        (
-            lambda log: log.change_document(
-                "plan",
-                2,
-                void=(
-                    proof_of(log).model_copy(
-                        update={"cohort": Signed[Cohort].make(READERS_KEY, cohort_of(log, "aborted"))}
-                    ),
-                ),
-            ),
-            "round 3 has a void proof that is not the logged one",
-        ),
-    ],
-)
-def test_void_proofs_are_the_logged_ones(log: ForgedLog, forge: Forge, reason: str) -> None:
-    log.refuses(forge(log), reason)
 
 
 def members(log: ForgedLog, *order: int) -> dict[str, Any]:
@@ -253,7 +99,7 @@ def test_what_a_cohort_may_not_say(log: ForgedLog, forge: Forge, reason: str) ->
 
 
 def test_enough_groups_are_counted() -> None:
-    made = Federation(25, AggregationRules(gamma=0.08, groups=5, combine="median"), whole_log=True)
+    made = Federation(25, AggregationRules(gamma=0.08, groups=5, combine="median"), logs_all=True)
     for client in made.clients.values():
         client.floors = type(client.floors)(gamma=0.08)
     made.plan()
