@@ -155,6 +155,7 @@ def test_a_transition_and_its_leaf_stand_or_fall_together(
             return
         for party in four[:3]:
             party.contribute()
+        four[3].check()
         aggregator.clock.forward(600)
         if transition == "close":
             return
