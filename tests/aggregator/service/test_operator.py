@@ -13,6 +13,7 @@ def test_what_the_operator_sees_of_rounds(aggregator: Aggregator) -> None:
     aggregator.advance()
     for party in parties[:3]:
         party.contribute()
+    parties[3].check()
     aggregator.pass_contributing()
     parties[1].open()
     shown = operator.show_round(aggregator.context, NAME, 1)
