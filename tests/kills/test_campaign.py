@@ -43,7 +43,7 @@ def test_an_audit_entry_in_its_own_transaction_is_found(tmp_path: Path) -> None:
     assert status == 1
     assert lines["sqlite: commit faults injected"]["met"]
     assert lines["sqlite: commit faults broken"]["value"] >= 2
-    assert "the clients of engines are not the logged ones" in " ".join(printed.split())
+    assert "roster 1 of engines names client-00: never enrolled" in " ".join(printed.split())
 
 
 @pytest.mark.skipif(missing_tool() is not None, reason=str(missing_tool()))
