@@ -209,6 +209,6 @@ def test_what_a_prior_says_of_privacy_follows_from_the_plans() -> None:
     log = ForgedLog(made)
     told = record_of(log).privacy
     log.verify()
-    for other in (None, told.model_copy(update={"rounds": 0}), told.model_copy(update={"rho": told.rho / 2})):
+    for other in (None, told.model_copy(update={"rounds": 2}), told.model_copy(update={"rho": told.rho / 2})):
         place = log.change_document("prior", 1, privacy=other)
         log.refuses(place, "prior 1 does not say what its rounds cost in privacy")
