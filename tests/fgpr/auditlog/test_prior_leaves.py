@@ -11,6 +11,7 @@ from fgpr.auditlog import cosignature
 from fgpr.auditlog.entries import AnsweredOpening
 from fgpr.secagg.messages import Seat
 from fgpr.secagg.planning import AggregationRules
+from fgpr.secagg.privacy import PrivacyRules
 from fgpr.secagg.witnessing import cosigned_checkpoint
 from support.client import NAME, SECONDS
 from support.federation import Federation
@@ -199,3 +200,15 @@ def test_the_log_tells_who_cosigned_what(log: ForgedLog) -> None:
     assert first.clients == ("client-00", "client-01", "client-02", "client-03", "client-04")
     assert first.leaf == log.find("prior", 1)
     assert last.clients == ("client-00", "client-01", "client-02", "client-03")
+
+
+def test_what_a_prior_says_of_privacy_follows_from_the_plans() -> None:
+    rules = AggregationRules(weighting="uniform", min_cohort=4, privacy=PrivacyRules(clip=0.5, noise=2.0, delta=1e-6))
+    made = Federation(5, rules, logs_all=True)
+    made.run({name: (made.prior.vector(), 5) for name in made.names})
+    log = ForgedLog(made)
+    told = record_of(log).privacy
+    log.verify()
+    for other in (None, told.model_copy(update={"rounds": 2}), told.model_copy(update={"rho": told.rho / 2})):
+        place = log.change_document("prior", 1, privacy=other)
+        log.refuses(place, "prior 1 does not say what its rounds cost in privacy")
