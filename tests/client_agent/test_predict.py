@@ -36,10 +36,11 @@ def test_same_as_scikit_learn_in_original_units():
 
 
 def test_rows_beyond_the_memory_are_predicted_by_their_neighbours():
-    exact = predict.predict(PRIOR, OWN, AT)
-    near = predict.predict(PRIOR, OWN, AT, memory_limit=1)
+    twice = {name: [*values, *values] for name, values in OWN.items()}
+    exact = predict.predict(PRIOR, twice, AT)
+    # Room for a matrix of five rows and not of ten, which are five inputs.
+    near = predict.predict(PRIOR, twice, AT, memory_limit=8 * 5 * 5)
     assert (exact.method, near.method) == ("exact", "nearest neighbours")
-    # Five rows are all among the nearest.
     assert near.mean == pytest.approx(exact.mean, rel=1e-12)
     assert near.sd_observation == pytest.approx(exact.sd_observation, rel=1e-12)
 
