@@ -234,4 +234,4 @@ def test_fifty_enrolments_race_for_one_ticket_at_two_replicas(replicas: Replicas
     assert len(winners) == 1
     assert all(isinstance(result, EnrolmentReceipt | Conflict) for result in results)
     assert [row[3] for row in aggregator.dump()["clients"]] == [winners[0].client.public_key()]
-    assert aggregator.kinds() == ["prior", "enrolled"]
+    assert aggregator.kinds() == ["federation", "prior", "ticket", "enrolled", "opening-key"]

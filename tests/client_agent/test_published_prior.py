@@ -157,7 +157,7 @@ def test_a_prior_that_nobody_cosigned_does_not_count(witnessed):
         (
             ("client-00", "client-01", "client-02"),
             {"size": 1},
-            "what the members cosigned has 1 leaves, and it is leaf 1",
+            "what the members cosigned has 1 leaves, and it is leaf 3",
         ),
     ],
 )

@@ -44,7 +44,7 @@ def test_a_stranger_with_one_checkpoint(tmp_path: Path, database_url: str) -> No
         assert audit(nowhere, "fetch", file, "--log", origin).exit_code == 0
         story = audit(nowhere, "trail", 2, "--log", origin).output
         assert "4 of 4 invited clients contributed" in story
-        assert "members opened the sum, 3 were needed" in story
+        assert "members opened the sum, 4 were needed" in story
     # The aggregator is gone.
     assert audit(nowhere, "verify", "--log", file, "--checkpoint", kept).exit_code == 0
     proof = json.loads(audit(nowhere, "prove", 3, "--log", file, "--json").output)

@@ -110,10 +110,10 @@ def test_a_reader_takes_what_the_aggregator_shows(aggregator: Aggregator, tmp_pa
 
 
 def test_more_witnesses_than_openings_are_refused_when_a_round_opens(tmp_path: Path) -> None:
-    settings = settings_of().model_copy(update={"witnesses": 4})
+    settings = settings_of().model_copy(update={"witnesses": 5})
     with served(tmp_path, settings, keeps_deadlines=False) as aggregator:
-        aggregator.enrol(4)
-        with pytest.raises(CommitteeError, match="asks for 4 witnesses, and 3 of 4 members are enough to publish"):
+        aggregator.enrol(5)
+        with pytest.raises(CommitteeError, match="asks for 5 witnesses, and 4 of 5 members are enough to publish"):
             aggregator.advance()
 
 
