@@ -156,6 +156,16 @@ def create_interface(
     app.include_router(health.router)
     if metrics:
         app.include_router(health.metrics_router)
+    _build(app)
     # It takes half a second, and most processes are never asked.
     app.openapi = cache(partial(interface.document, app, origin))  # type: ignore[method-assign]  # FastAPI's own way
     return app
+
+
+def _build(app: FastAPI) -> None:
+    """Let the framework make its routes now.
+
+    It makes them at the first match otherwise, under a change of the process's warning filters that other threads see.
+    """
+    for route in app.routes:
+        route.matches({"type": "http", "method": "GET", "path": "/", "root_path": "", "headers": []})

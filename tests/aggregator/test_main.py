@@ -1,3 +1,4 @@
+import warnings
 from pathlib import Path
 
 import anyio
@@ -47,6 +48,20 @@ def test_without_its_service_key_nothing_is_served(tmp_path: Path) -> None:
     with pytest.raises(CryptographicError, match=r"service\.pem"):
         main.create_app(settings, context)
     context.database.close()
+
+
+def test_routes_are_built_before_the_first_request(aggregator: Aggregator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Building them changes the process's warning filters: two threads that do so undo each other's change."""
+    changed: list[object] = []
+    entered = warnings.catch_warnings.__enter__
+    monkeypatch.setattr(
+        warnings.catch_warnings, "__enter__", lambda filters: (changed.append(filters), entered(filters))[1]
+    )
+    with TestClient(aggregator.app, raise_server_exceptions=False) as client:
+        del changed[:]
+        assert client.get("/v1/log/checkpoint").status_code == 200
+        assert client.put("/v1/federations/engines/clients/a", content=b"{}").status_code == 405
+    assert not changed
 
 
 def test_the_application_keeps_deadlines_while_it_lives(aggregator: Aggregator) -> None:
