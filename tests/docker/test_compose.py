@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from aggregator.main import WORKING_THREADS
 from aggregator.serving import GRACE_SECONDS, SPARE_FILES
 from aggregator.settings import Settings
 from aggregator.storage import postgresql
@@ -148,7 +149,8 @@ def test_limits_leave_room_for_what_the_program_allows_itself() -> None:
         assert told["ulimits"]["nofile"]["soft"] >= settings.connections + SPARE_FILES
         limits = told["deploy"]["resources"]["limits"]
         assert int(limits["memory"]) >= 4 * settings.bodies_bytes
-        assert limits["pids"] > settings.waiters + 40 + 20
+        # Beside those for requests: deadlines, listener, the event loop, and a health check with its shell.
+        assert limits["pids"] > WORKING_THREADS + 40 + 20
         assert int(told["stop_grace_period"].removesuffix("s")) > GRACE_SECONDS
     (connections,) = [int(word.partition("=")[2]) for word in found["postgres"]["command"] if "max_conn" in word]
     # Two replicas and a command by hand, each with one connection that listens; PostgreSQL keeps three to itself.
