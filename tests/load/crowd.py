@@ -19,6 +19,7 @@ from aggregator.storage import federations
 from aggregator.storage import rounds as stored
 from benchmarks_secagg.a_round import SPEC, WEIGHT
 from fgpr import signatures
+from fgpr.auditlog import cosignature
 from fgpr.federated.federation import Federation, Schedule
 from fgpr.federated.publication import PriorRecord
 from fgpr.message import Signed
@@ -28,7 +29,8 @@ from fgpr.secagg.checked_plan import Anchors, CheckedPlan, LogView, NamedPrior, 
 from fgpr.secagg.contributor import FIELD, contribute
 from fgpr.secagg.history import Floors, History
 from fgpr.secagg.messages import Header, LogPosition, Opening, Plan
-from support.client import NAME, Client
+from fgpr.secagg.witnessing import cosigned_checkpoint
+from support.client import NAME, SECONDS, Client
 
 STEP = 0.01
 """How far the mean update lies from the prior."""
@@ -131,7 +133,7 @@ class Crowd:
             plan=plan,
             waiting=(state, state.replace("contributing", "opening")),
             uploads=uploads,
-            answers=self._open(plan, headers, sums, position),
+            answers=self._open(plan, headers, sums, position, context.service_public()),
             average=prior.vector() + STEP,
             log_size=position.size,
             log_start=roster.checkpoint.size,
@@ -158,19 +160,21 @@ class Crowd:
         return uploads, headers, sums
 
     def _open(
-        self, plan: Plan, headers: dict[str, Header], sums: np.ndarray, position: LogPosition
+        self, plan: Plan, headers: dict[str, Header], sums: np.ndarray, position: LogPosition, service_key: bytes
     ) -> dict[str, bytes]:
-        cohort = opening.cohort_of(plan, plan.digest(), headers, position).digest()
+        cohort = opening.cohort_of(plan, plan.digest(), headers, position)
+        seen = cosigned_checkpoint(cohort, service_key)
         answers = {}
         for seat, total in zip(plan.seats, sums, strict=True):
             client = self.clients[seat.client]
             message = Opening(
                 federation=NAME,
                 round=plan.round,
-                cohort=cohort,
+                cohort=cohort.digest(),
                 client=seat.client,
                 sum=FIELD.to_bytes(total),
                 next_key=client.new_key(),
+                cosignature=cosignature.cosign(seen, client.identity_key, SECONDS),
             )
             answers[seat.client] = Signed[Opening].make(client.identity_key, message).encode()
         return answers
