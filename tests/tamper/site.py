@@ -14,8 +14,7 @@ from fgpr.secagg.messages import LogPosition
 from support.aggregator import Aggregator, served
 from tamper.auditor import position_of
 
-CLIENTS, NEEDED = 4, 3
-"""Clients, and how many of them open a round or prove it void."""
+CLIENTS = 4
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -54,9 +53,8 @@ def played(
                 party.contribute()
             if number % 3 == 0:
                 aggregator.pass_contributing()
-                for party in parties:
-                    party.check()
-                for party in parties[:NEEDED]:
+                needed = max(party.check().plan.threshold for party in parties)
+                for party in parties[:needed]:
                     party.open_nothing(number)
                 aggregator.advance()
             else:
