@@ -212,8 +212,29 @@ def test_hashes_of_another_length_are_no_proof() -> None:
     assert merkle.node_hash(both[:31], both[31:]) == root
     with pytest.raises(VerificationError, match="31 bytes, not 32"):
         merkle.verify_inclusion(both[:31], 0, 2, [both[31:]], root)
+    with pytest.raises(VerificationError, match="31 bytes, not 32"):
+        merkle.verify_consistency(1, both[:31], 2, root, [both[31:]])
     with pytest.raises(EncodingError, match="hash 1 has 31 bytes"):
         merkle.Tree([MANY[0], both[:31]])
+
+
+def test_proofs_that_fit_another_size_prove_nothing() -> None:
+    """Each would lead to its roots if the sizes that it is said to belong to were not counted off."""
+    two, three, four, five = (mth(MANY[:size]) for size in (2, 3, 4, 5))
+    with pytest.raises(VerificationError, match="inclusion proof of leaf 0 in 1 has too many hashes"):
+        merkle.verify_inclusion(MANY[1], 0, 1, [MANY[0]], two)
+    with pytest.raises(VerificationError, match="inclusion proof of leaf 0 in 4 has too few hashes"):
+        merkle.verify_inclusion(MANY[0], 0, 4, [MANY[1]], two)
+    proof = subproof(3, MANY[:4], True)
+    merkle.verify_consistency(3, three, 4, four, proof)
+    above = MANY[9]
+    longer = merkle.node_hash(above, three), merkle.node_hash(above, four)
+    with pytest.raises(VerificationError, match="from 3 to 4: the proof has too many hashes"):
+        merkle.verify_consistency(3, longer[0], 4, longer[1], [*proof, above])
+    with pytest.raises(VerificationError, match="from 3 to 8: the proof has too few hashes"):
+        merkle.verify_consistency(3, three, 8, four, proof)
+    with pytest.raises(VerificationError, match="from 6 to 5: sizes never fall"):
+        merkle.verify_consistency(6, five, 5, five, [MANY[4], four])
 
 
 def test_requests_outside_the_tree_are_refused() -> None:

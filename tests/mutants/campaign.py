@@ -91,7 +91,11 @@ TESTS: dict[str, tuple[str, ...]] = {
     "combination": ("tests/fgpr/secagg/test_combination.py",),
     "witnessing": ("tests/fgpr/secagg/test_witnessing.py",),
     "merkle": ("tests/fgpr/test_merkle.py",),
-    "publication": ("tests/fgpr/federated/test_publication.py",),
+    "publication": (
+        "tests/fgpr/federated/test_publication.py",
+        "tests/protocol/test_trust_region.py",
+        "tests/protocol/test_differential_privacy.py",
+    ),
     "note": ("tests/fgpr/auditlog/test_note.py",),
     "checkpoint": ("tests/fgpr/auditlog/test_checkpoint.py",),
     "cosignature": ("tests/fgpr/auditlog/test_cosignature.py",),

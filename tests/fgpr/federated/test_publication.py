@@ -74,6 +74,16 @@ def test_a_carried_prior_is_the_old_theta_as_a_new_version() -> None:
         publication.verify_recomputed(CARRIED, PLAN, COHORT, AVERAGED)
 
 
+PRIVACY = {
+    "mechanism": "distributed-discrete-gaussian",
+    "rounds": 1,
+    "rho": 0.5,
+    "delta": 1e-5,
+    "epsilon": 5.3,
+    "clamped": [],
+}
+
+
 @pytest.mark.parametrize("record", [INITIAL, AVERAGED, CARRIED], ids=lambda record: record.reason)
 def test_one_encoding_and_one_decoding(record: PriorRecord) -> None:
     assert PriorRecord.decode(record.encode()) == record
@@ -90,6 +100,7 @@ def test_one_encoding_and_one_decoding(record: PriorRecord) -> None:
         (CARRIED, {"opened": AVERAGED.to_json()["opened"]}, "says what was opened"),
         (INITIAL, {"round": 1}, "comes from no round"),
         (AVERAGED, {"round": None}, "comes from no round"),
+        (INITIAL, {"privacy": PRIVACY}, "initial prior cost no privacy"),
         (AVERAGED, {"theta_version": 0}, "keeps an older theta"),
         (CARRIED, {"theta_version": 2}, "keeps an older theta"),
         (CARRIED, {"theta_version": 3}, "keeps an older theta"),
