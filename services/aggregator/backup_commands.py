@@ -113,6 +113,7 @@ def _draft(file: Path, target: Path, settings: Settings, *, lose_entries: bool) 
 def _begin(settings: Settings, *, lose_entries: bool) -> None:
     with _context(settings) as context:
         schema.check_schema(context.database)
+        restoring.check_keys(context)
         try:
             main.check_known(settings, context)
         except FgprError as error:

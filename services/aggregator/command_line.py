@@ -12,6 +12,7 @@ import typer
 from pydantic import ValidationError
 
 from aggregator import main
+from aggregator.service import restoring
 from aggregator.service.context import Context
 from aggregator.settings import Settings
 from aggregator.storage import migrate as schema
@@ -38,15 +39,26 @@ def settings_for(database: str | None, keys: Path | None, origin: str | None = N
 
 
 @contextmanager
-def context_for(database: str | None, keys: Path | None, origin: str | None = None) -> Iterator[Context]:
+def context_for(
+    database: str | None, keys: Path | None, origin: str | None = None, *, signs: bool = False
+) -> Iterator[Context]:
     """A context on a database of this program's schema.
+
+    Args:
+        database: option of the command.
+        keys: the same.
+        origin: the same.
+        signs: whether the command signs with the service key, or names it in a ticket.
 
     Raises:
         LocalProtocolError: the database has another schema.
+        CryptographicError: another service key signs the database's log.
     """
     context = main.create_context(settings_for(database, keys, origin))
     try:
         schema.check_schema(context.database)
+        if signs:
+            restoring.check_keys(context)
         yield context
     finally:
         context.database.close()

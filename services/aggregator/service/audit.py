@@ -10,7 +10,7 @@ from fgpr import merkle
 from fgpr.auditlog import checkpoint
 from fgpr.auditlog.checkpoint import Checkpoint
 from fgpr.auditlog.entries import Leaf
-from fgpr.errors import UnknownResource
+from fgpr.errors import CryptographicError, UnknownResource
 from fgpr.message import Digest
 from fgpr.rest import CheckpointView, LogEntries, LogProof
 from fgpr.secagg.messages import LogPosition
@@ -28,6 +28,22 @@ def record(context: Context, connection: Connection, leaves: Sequence[Leaf]) -> 
     """Append leaves in the caller's transaction; the index of the first one."""
     frontier = log.append(connection, [leaf.encode() for leaf in leaves], lambda size, root: _sign(context, size, root))
     return frontier.size - len(leaves)
+
+
+def check_signer(context: Context, connection: Connection) -> None:
+    """Check that the log is signed by the service key of this process: another one would split it under two names.
+
+    Raises:
+        CryptographicError: it is not, or that key cannot be read.
+        UnknownResource: the log was never started.
+    """
+    # A note begins with the name of its log, and that with whose key signs it.
+    signer, _, _ = log.read_head(connection)[1].partition("\n")
+    if signer != log_name(context):
+        raise CryptographicError(
+            f"the audit log of this database is {signer}, and the service key here signs {log_name(context)}: name the "
+            "folder of the keys that belong to this database (--keys or FGPR_KEYS), or put them back"
+        )
 
 
 def position(connection: Connection) -> LogPosition:
