@@ -66,6 +66,7 @@ DEFENCES: list[Defence] = [
         defence("22", f"no other service key: {where}", file, line, tests=OTHER_KEY, inside=inside)
         for where, file, line, inside in (
             ("serve", MAIN, "restoring.check_keys(context)", "create_app"),
+            ("what is looked at", RESTORING, "audit.check_signer(context, connection)", ""),
             ("restore", BACKUPS, "restoring.check_keys(context)", "_begin"),
             ("commands", "services/aggregator/command_line.py", "if signs:", ""),
             (
