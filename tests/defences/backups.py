@@ -77,6 +77,13 @@ DEFENCES: list[Defence] = [
             ),
         )
     ),
+    defence(
+        "22",
+        "a replica that was cut off meanwhile",
+        "services/aggregator/storage/clients.py",
+        "if not nonce.startswith(epoch):",
+        tests="aggregator/storage/test_clients.py::test_a_nonce_of_the_epoch_before_is_refused_by_the_database_too",
+    ),
     defence("22", "begun by restore", BACKUPS, "restoring.begin_epoch(context)", tests=WORTHLESS),
     defence(
         "22",
