@@ -70,9 +70,14 @@ def telling() -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        _fail("; ".join(str(fault["msg"]) for fault in error.errors()))
+        _fail("; ".join(f"{_setting(error, fault['loc'])}{fault['msg']}" for fault in error.errors()))
     except (FgprError, OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         _fail(str(error))
+
+
+def _setting(error: ValidationError, place: tuple[int | str, ...]) -> str:
+    """The variable of a setting; a flag that stands above it has the same name."""
+    return f"FGPR_{'_'.join(map(str, place)).upper()}: " if error.title == Settings.__name__ else ""
 
 
 def _fail(reason: str) -> None:

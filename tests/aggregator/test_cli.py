@@ -173,6 +173,13 @@ def test_federation_files_that_are_none(cli: Cli, content: bytes, reason: str) -
     assert reason in cli.refused("federation", "create", str(path))
 
 
+def test_a_wrong_variable_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("HEAD_SECONDS", "soon"), ("CONNECTIONS", "0"), ("METRICS", "there"), ("ORIGIN", "http://h:x")):
+        with monkeypatch.context() as patched:
+            patched.setenv(f"FGPR_{name}", value)
+            assert cli.refused("migrate").startswith(f"FGPR_{name}: ")
+
+
 def test_rounds_are_listed(cli: Cli) -> None:
     assert json.loads(cli.done("round", "list", "--federation", "engines", "--json")) == []
     assert "prior" in cli.done("round", "list", "--federation", "engines")
