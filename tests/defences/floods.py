@@ -269,4 +269,11 @@ DEFENCES: list[Defence] = [
         "last = min(end, size)",
         tests="aggregator/routes/test_log.py::test_a_page_has_so_many_leaves",
     ),
+    defence(
+        "15",
+        "in leaves and in bytes",
+        "services/aggregator/service/audit.py",
+        "if total > MOST_BYTES and total != len(one):",
+        tests="aggregator/routes/test_log.py::test_a_page_has_so_many_bytes",
+    ),
 ]
