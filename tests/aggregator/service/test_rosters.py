@@ -222,7 +222,7 @@ def test_what_contradicts_the_log_or_the_enrolments_is_refused(aggregator: Aggre
 
 def test_a_roster_key_that_is_missing_or_another_one_is_a_fault_of_this_machine(tmp_path: Path) -> None:
     """A replica with an old copy of the folder of keys, or one that made a key of that name for itself."""
-    with served(tmp_path / "served", keeps_deadlines=False) as aggregator:
+    with served(tmp_path, keeps_deadlines=False) as aggregator:
         aggregator.enrol(4)
         before = aggregator.dump()
         shutil.copytree(aggregator.settings.keys, tmp_path / "copied")
