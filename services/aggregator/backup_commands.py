@@ -71,6 +71,8 @@ def restore(
     """
     with telling():
         settings = settings_for(database, keys)
+        if file is None or settings.database.startswith(_SQLITE):
+            _check_alone(settings)
         if file is None:
             _begin(settings, lose_entries=lose_entries)
         elif settings.database.startswith(_SQLITE):
@@ -82,6 +84,14 @@ def restore(
         with _context(settings) as context:
             context.keys.remember(restoring.newest_note(context))
         typer.echo("a new epoch has begun: issue tickets anew, and repeat the revocations since the backup")
+
+
+def _check_alone(settings: Settings) -> None:
+    database = engine.Database(settings.database_url)
+    try:
+        copying.check_alone(database)
+    finally:
+        database.close()
 
 
 def _copy_in(file: Path, settings: Settings, *, lose_entries: bool) -> None:
@@ -113,6 +123,7 @@ def _draft(file: Path, target: Path, settings: Settings, *, lose_entries: bool) 
 def _begin(settings: Settings, *, lose_entries: bool) -> None:
     with _context(settings) as context:
         schema.check_schema(context.database)
+        restoring.check_keys(context)
         try:
             main.check_known(settings, context)
         except FgprError as error:

@@ -30,7 +30,6 @@ from aggregator.command_line import (
     settings_for,
     telling,
 )
-from aggregator.keys import KeyDirectory
 from aggregator.service import enrolment, operator, schedule
 from aggregator.settings import without_password
 from aggregator.storage import migrate as schema
@@ -56,7 +55,6 @@ def migrate(database: Database = None, keys: Keys = None) -> None:
     """Bring the database to this program's schema; the first time, make the service key and start the audit log."""
     with telling():
         settings = settings_for(database, keys)
-        KeyDirectory(settings.keys, settings.key_passphrase).ensure_service()
         context = main.create_context(settings)
         try:
             schema.upgrade(context.database)
@@ -131,7 +129,7 @@ def invite(
     origin: Origin = None,
 ) -> None:
     """Print a one-time ticket for a party. Hand it over by a way that nobody else reads."""
-    with telling(), context_for(database, keys, origin) as context:
+    with telling(), context_for(database, keys, origin, signs=True) as context:
         role: Role = "reader" if reader else "client"
         typer.echo(enrolment.invite(context, federation, party, role, timedelta(days=days)).to_text())
 
@@ -144,7 +142,7 @@ def revoke(
     keys: Keys = None,
 ) -> None:
     """Revoke a party at once; no cohort closed from now on counts it."""
-    with telling(), context_for(database, keys) as context:
+    with telling(), context_for(database, keys, signs=True) as context:
         enrolment.revoke(context, federation, party)
         typer.echo(f"{party} is revoked in {federation}")
 
@@ -156,7 +154,7 @@ def round_open(
     keys: Keys = None,
 ) -> None:
     """Open a round now, whatever the schedule says."""
-    with telling(), context_for(database, keys) as context:
+    with telling(), context_for(database, keys, signs=True) as context:
         typer.echo(f"round {schedule.open_by_hand(context, federation)} is open")
 
 

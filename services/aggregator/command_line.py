@@ -12,6 +12,7 @@ import typer
 from pydantic import ValidationError
 
 from aggregator import main
+from aggregator.service import restoring
 from aggregator.service.context import Context
 from aggregator.settings import Settings
 from aggregator.storage import migrate as schema
@@ -38,15 +39,26 @@ def settings_for(database: str | None, keys: Path | None, origin: str | None = N
 
 
 @contextmanager
-def context_for(database: str | None, keys: Path | None, origin: str | None = None) -> Iterator[Context]:
+def context_for(
+    database: str | None, keys: Path | None, origin: str | None = None, *, signs: bool = False
+) -> Iterator[Context]:
     """A context on a database of this program's schema.
+
+    Args:
+        database: option of the command.
+        keys: the same.
+        origin: the same.
+        signs: whether the command signs with the service key, or names it in a ticket.
 
     Raises:
         LocalProtocolError: the database has another schema.
+        CryptographicError: another service key signs the database's log.
     """
     context = main.create_context(settings_for(database, keys, origin))
     try:
         schema.check_schema(context.database)
+        if signs:
+            restoring.check_keys(context)
         yield context
     finally:
         context.database.close()
@@ -58,9 +70,14 @@ def telling() -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        _fail("; ".join(str(fault["msg"]) for fault in error.errors()))
+        _fail("; ".join(f"{_setting(error, fault['loc'])}{fault['msg']}" for fault in error.errors()))
     except (FgprError, OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         _fail(str(error))
+
+
+def _setting(error: ValidationError, place: tuple[int | str, ...]) -> str:
+    """The variable of a setting; a flag that stands above it has the same name."""
+    return f"FGPR_{'_'.join(map(str, place)).upper()}: " if error.title == Settings.__name__ else ""
 
 
 def _fail(reason: str) -> None:

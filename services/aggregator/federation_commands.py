@@ -32,7 +32,7 @@ def federation_create(
     keys: Keys = None,
 ) -> None:
     """Create a federation from its TOML file: its roster key, its audit leaf, its initial prior."""
-    with telling(), context_for(database, keys) as context:
+    with telling(), context_for(database, keys, signs=True) as context:
         settings = Federation.from_settings(tomllib.loads(file.read_text(encoding="utf-8")))
         key: Ed25519PrivateKey | Ed25519PublicKey = (
             context.keys.ensure_roster(settings.name)
@@ -125,6 +125,6 @@ def _change(
     database: str | None,
     keys: Path | None,
 ) -> None:
-    with telling(), context_for(database, keys) as context:
+    with telling(), context_for(database, keys, signs=True) as context:
         line = steering.change_state(context, None, federation, StateRequest(state=state, reason=reason).encode())
         typer.echo(f"federation {federation} is {'released' if state == 'released' else line.state}")

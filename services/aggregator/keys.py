@@ -133,8 +133,8 @@ class KeyDirectory:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
             raise CryptographicError(
-                f"cannot read {path} as uid {os.geteuid()}: {error.strerror}; `fgpr-aggregator migrate` and "
-                "`federation create` make keys"
+                f"cannot read {path} as uid {os.geteuid()}: {error.strerror}; `fgpr-aggregator migrate` makes "
+                "keys for a new database, and `federation create` for a federation"
             ) from error
         try:
             status = os.fstat(descriptor)

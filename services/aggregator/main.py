@@ -84,10 +84,12 @@ def create_app(settings: Settings, context: Context) -> FastAPI:
 
     Raises:
         LocalProtocolError: the database's schema is not this program's; says what to run.
+        CryptographicError: the service key cannot be read, or is not the one that signs the log.
         VerificationError: the log does not continue a checkpoint that is known outside the database.
     """
     migrate.check_schema(context.database)
     context.keys.service()
+    restoring.check_keys(context)
     check_known(settings, context)
 
     @asynccontextmanager

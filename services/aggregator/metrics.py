@@ -1,5 +1,6 @@
 """What one process counts, for Prometheus. No label holds a name, a key or an address, and each has few values."""
 
+import threading
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
@@ -111,15 +112,31 @@ class Metrics:
 
 
 class _Stored(Collector):
-    """The database's part; where it does not answer, only `fgpr_database_up` is told."""
+    """The database's part; where it does not answer, only `fgpr_database_up` is told.
+
+    Nobody signs for this question, and it counts whole tables: one look at a time, and whoever asks during a look gets
+    what the one before it found.
+    """
 
     def __init__(self, read: Callable[[], Statistics]) -> None:
         self._read = read
+        self._looking = threading.Lock()
+        self._last: Statistics | FgprError | None = None
+
+    def _look(self) -> Statistics | FgprError | None:
+        # The first look of all is waited for.
+        if self._looking.acquire(blocking=self._last is None):
+            try:
+                self._last = self._read()
+            except FgprError as error:
+                self._last = error
+            finally:
+                self._looking.release()
+        return self._last
 
     def collect(self) -> Iterable[Metric]:
-        try:
-            found = self._read()
-        except FgprError:
+        found = self._look()
+        if found is None or isinstance(found, FgprError):
             yield GaugeMetricFamily("fgpr_database_up", "Whether the database answers.", 0)
             return
         yield GaugeMetricFamily("fgpr_database_up", "Whether the database answers.", 1)

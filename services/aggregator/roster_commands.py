@@ -87,7 +87,7 @@ def import_(
     keys: Keys = None,
 ) -> None:
     """Verify a signed roster and put it in force, from the next round on that may use it."""
-    with telling(), context_for(database, keys) as context:
+    with telling(), context_for(database, keys, signs=True) as context:
         roster = Signed[Roster].decode(signed.read_bytes())
         stale = rosters.bring_in(context, roster)
         more = "; the membership has changed since: export again" if stale else ""

@@ -13,7 +13,13 @@ from fgpr.errors import CryptographicError, LocalProtocolError
 
 def _origin(text: str) -> str:
     parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+    try:
+        # Asked for only to hear that there is none, or one that is no number.
+        named = parts.port != 0
+    except ValueError:
+        named = False
+    whole = parts.scheme in ("http", "https") and parts.hostname and named and "@" not in parts.netloc
+    if not whole or parts.query or parts.fragment:
         raise ValueError("the public address looks like https://fgpr.example.org or https://example.org/fgpr")
     return text.rstrip("/")
 

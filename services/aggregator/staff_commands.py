@@ -28,7 +28,7 @@ def invite(
     origin: Origin = None,
 ) -> None:
     """Print a one-time ticket for an operator or auditor. Hand it over by a way that nobody else reads."""
-    with telling(), context_for(database, keys, origin) as context:
+    with telling(), context_for(database, keys, origin, signs=True) as context:
         typer.echo(staff.invite(context, name, role, timedelta(days=days)).to_text())
 
 

@@ -226,11 +226,13 @@ def test_what_is_no_backup(aggregator: Aggregator, tmp_path: Path) -> None:
     (tmp_path / "rubbish").write_bytes(b"rubbish" * 1000)
     with sqlite3.connect(tmp_path / "empty") as connection:
         connection.execute("CREATE TABLE x (y)")
-    for name in ("rubbish", "empty", "missing"):
-        assert restored(aggregator, tmp_path / name).exit_code == 1
+    for name, reason in (("rubbish", "is damaged, or is none"), ("empty", "schema none"), ("missing", "No such file")):
+        result = restored(aggregator, tmp_path / name)
+        assert (result.exit_code, reason in result.stderr) == (1, True), result.stderr
     assert aggregator.dump() == before
     # A database that was put back by other means: only the epoch is new.
     old = restoring.epoch(aggregator.context)
+    aggregator.context.database.close()
     assert run(aggregator, "restore").exit_code == 0
     assert restoring.epoch(aggregator.context) != old
 

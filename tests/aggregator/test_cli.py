@@ -1,5 +1,6 @@
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import time
@@ -80,6 +81,35 @@ def test_migrating_twice_changes_nothing(empty: Cli) -> None:
     assert signatures.public_bytes(KeyDirectory(empty.folder / "keys").service()) == signatures.public_bytes(service)
 
 
+def test_a_database_in_use_takes_no_other_service_key(cli: Cli) -> None:
+    """A folder of keys that was lost, or another one named by mistake, must not split the log under two keys."""
+    assert cli.run("backup", str(cli.folder / "backup")).exit_code == 0
+    mine, cli.options[3] = cli.options[3], str(cli.folder / "others")
+    # Nothing there: no key is made for a log that has one.
+    for arguments in (("migrate",), ("serve", "--listen", "127.0.0.1:0")):
+        assert "service.pem" in cli.refused(*arguments)
+    assert not any((cli.folder / "others").iterdir())
+    KeyDirectory(cli.folder / "others").ensure_service()
+    KeyDirectory(cli.folder / "others").ensure_roster("engines")
+    before = sqlite3.connect(cli.folder / "x.db").execute("SELECT size, note FROM log_head").fetchall()
+    for arguments in (
+        ("migrate",),
+        ("serve", "--listen", "127.0.0.1:0"),
+        ("invite", "--federation", "engines", "bench"),
+        ("revoke", "--federation", "engines", "bench"),
+        ("round", "open", "--federation", "engines"),
+        ("federation", "pause", "engines", "--reason", "x"),
+        ("staff", "invite", "olga", "--role", "operator"),
+        ("restore", str(cli.folder / "backup"), "--lose-entries"),
+        ("restore", "--lose-entries"),
+    ):
+        assert "the folder of the keys that belong to this database" in cli.refused(*arguments), arguments
+    assert sqlite3.connect(cli.folder / "x.db").execute("SELECT size, note FROM log_head").fetchall() == before
+    cli.options[3] = mine
+    cli.done("migrate")
+    cli.done("invite", "--federation", "engines", "bench")
+
+
 def test_before_the_first_migration_each_command_says_what_to_run(empty: Cli) -> None:
     for arguments in (
         ("invite", "--federation", "engines", "bench"),
@@ -141,6 +171,13 @@ def test_federation_files_that_are_none(cli: Cli, content: bytes, reason: str) -
     path = cli.folder / "other.toml"
     path.write_bytes(content)
     assert reason in cli.refused("federation", "create", str(path))
+
+
+def test_a_wrong_variable_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("HEAD_SECONDS", "soon"), ("CONNECTIONS", "0"), ("METRICS", "there"), ("ORIGIN", "http://h:x")):
+        with monkeypatch.context() as patched:
+            patched.setenv(f"FGPR_{name}", value)
+            assert cli.refused("migrate").startswith(f"FGPR_{name}: ")
 
 
 def test_rounds_are_listed(cli: Cli) -> None:

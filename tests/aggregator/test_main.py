@@ -7,10 +7,10 @@ from sqlalchemy import text
 from starlette.testclient import TestClient
 
 from aggregator import main
-from aggregator.keys import KeyDirectory
+from aggregator.service import operator
 from aggregator.settings import Settings
 from aggregator.storage import migrate
-from fgpr.errors import CryptographicError, LocalProtocolError
+from fgpr.errors import CryptographicError, LocalProtocolError, UnknownResource
 from support.aggregator import Aggregator, wait_until
 
 
@@ -22,11 +22,14 @@ def test_the_clock_is_aware() -> None:
 
 def test_a_database_without_its_schema_is_not_served(tmp_path: Path) -> None:
     settings = Settings(database=f"sqlite:///{tmp_path / 'x.db'}", keys=tmp_path / "keys")
-    KeyDirectory(settings.keys).ensure_service()
     context = main.create_context(settings)
+    context.keys.ensure_service()
     with pytest.raises(LocalProtocolError, match=r"schema none.*run `fgpr-aggregator migrate`"):
         main.create_app(settings, context)
     migrate.upgrade(context.database)
+    with pytest.raises(UnknownResource, match=r"no audit log yet: run `fgpr-aggregator migrate`"):
+        main.create_app(settings, context)
+    operator.start_log(context)
     main.create_app(settings, context)
     with context.database.write() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))

@@ -1,3 +1,5 @@
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import pytest
@@ -50,6 +52,31 @@ def test_what_clients_invent_makes_no_label() -> None:
     for number in range(500):
         metrics.answered(f"BREW{number}", "none", 405, 0.0, None)
     assert {dict(labels).get("method") for _, labels in read(metrics)} <= METHODS | {"other", None}
+
+
+def test_the_database_is_asked_once_at_a_time() -> None:
+    """Unsigned and costly: many who ask must not take every thread and connection."""
+    asked, answered, looks = threading.Event(), threading.Event(), list[int]()
+
+    def look() -> Fixed:
+        looks.append(len(looks))
+        if len(looks) == 2:
+            asked.set()
+            assert answered.wait(30)
+        return Fixed(records={"contribution": len(looks)})
+
+    metrics = Metrics(look)
+    stored = labelled("fgpr_records", kind="contribution")
+    assert read(metrics)[stored] == 1
+    with ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(read, metrics)
+        assert asked.wait(30)
+        for _ in range(5):
+            assert read(metrics)[stored] == 1
+        answered.set()
+        assert slow.result(30)[stored] == 2
+    assert read(metrics)[stored] == 3
+    assert looks == [0, 1, 2]
 
 
 def test_what_the_database_knows() -> None:

@@ -55,7 +55,20 @@ def test_databases_that_are_none(database: str) -> None:
 
 @pytest.mark.parametrize(
     "origin",
-    ["", "fgpr.example", "ftp://fgpr.example", "https://", "https://h?x=1", "https://h#a", "http://[::1", "file:///x"],
+    [
+        "",
+        "fgpr.example",
+        "ftp://fgpr.example",
+        "https://",
+        "https://h?x=1",
+        "https://h#a",
+        "http://[::1",
+        "file:///x",
+        "http://h:x",
+        "http://h:99999",
+        "http://h:0",
+        "https://user:word@h",
+    ],
 )
 def test_addresses_that_are_none(origin: str) -> None:
     with pytest.raises(ValidationError):

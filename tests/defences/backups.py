@@ -13,6 +13,7 @@ API = "services/client_agent/api.py"
 BACKUP_TESTS = "aggregator/test_backup_commands.py"
 WORTHLESS = f"{BACKUP_TESTS}::test_what_was_signed_or_issued_before_is_worth_nothing"
 LOST = f"{BACKUP_TESTS}::test_a_log_that_lost_entries_is_not_served"
+OTHER_KEY = "aggregator/test_cli.py::test_a_database_in_use_takes_no_other_service_key"
 KEPT = f"{BACKUP_TESTS}::test_a_checkpoint_that_somebody_kept"
 
 DEFENCES: list[Defence] = [
@@ -60,6 +61,28 @@ DEFENCES: list[Defence] = [
         "for table in (tickets, staff_tickets):",
         "for table in (tickets,):",
         tests=WORTHLESS,
+    ),
+    *(
+        defence("22", f"no other service key: {where}", file, line, tests=OTHER_KEY, inside=inside)
+        for where, file, line, inside in (
+            ("serve", MAIN, "restoring.check_keys(context)", "create_app"),
+            ("what is looked at", RESTORING, "audit.check_signer(context, connection)", ""),
+            ("restore", BACKUPS, "restoring.check_keys(context)", "_begin"),
+            ("commands", "services/aggregator/command_line.py", "if signs:", ""),
+            (
+                "migrate",
+                "services/aggregator/service/operator.py",
+                "audit.check_signer(context, connection)",
+                "start_log",
+            ),
+        )
+    ),
+    defence(
+        "22",
+        "a replica that was cut off meanwhile",
+        "services/aggregator/storage/clients.py",
+        "if not nonce.startswith(epoch):",
+        tests="aggregator/storage/test_clients.py::test_a_nonce_of_the_epoch_before_is_refused_by_the_database_too",
     ),
     defence("22", "begun by restore", BACKUPS, "restoring.begin_epoch(context)", tests=WORTHLESS),
     defence(

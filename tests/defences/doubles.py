@@ -167,6 +167,13 @@ DEFENCES: list[Defence] = [
     ),
     defence(
         "18",
+        "nor in place of its file or its epoch",
+        COPYING,
+        "if busy:",
+        tests="aggregator/storage/test_copying.py::test_an_aggregator_that_still_serves_is_noticed",
+    ),
+    defence(
+        "18",
         "whose keys are one",
         "services/aggregator/keys.py",
         "os.link(draft, path)",

@@ -269,4 +269,19 @@ DEFENCES: list[Defence] = [
         "last = min(end, size)",
         tests="aggregator/routes/test_log.py::test_a_page_has_so_many_leaves",
     ),
+    defence(
+        "15",
+        "one look of the counters at a time",
+        "services/aggregator/metrics.py",
+        "blocking=self._last is None",
+        "blocking=True",
+        tests="aggregator/test_metrics.py::test_the_database_is_asked_once_at_a_time",
+    ),
+    defence(
+        "15",
+        "in leaves and in bytes",
+        "services/aggregator/service/audit.py",
+        "if total > MOST_BYTES and total != len(one):",
+        tests="aggregator/routes/test_log.py::test_a_page_has_so_many_bytes",
+    ),
 ]

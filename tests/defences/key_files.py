@@ -40,8 +40,8 @@ DEFENCES: list[Defence] = [
         "24",
         "before it serves",
         "services/aggregator/main.py",
-        "    context.keys.service()\n    check_known",
-        "    check_known",
+        "    context.keys.service()\n    restoring.check_keys",
+        "    restoring.check_keys",
         tests=f"{KEY_TESTS}::test_nothing_is_served_with_a_key_that_others_can_touch",
     ),
     defence(

@@ -100,7 +100,8 @@ DEFENCES: list[Defence] = [
                 (
                     "from datetime import timedelta; from aggregator.service.caller import Caller\n"
                     "    expires = context.clock() + timedelta(seconds=150)\n"
-                    "    caller = Caller(signatures.key_id(key), key, 'n' * 30, expires)"
+                    "    nonce = request.app.state.aggregator.epoch + 'n' * 22\n"
+                    "    caller = Caller(signatures.key_id(key), key, nonce, expires)"
                 ),
             )
         ],

@@ -97,7 +97,7 @@ class Crowd:
                 declared=None,
             )
             expires = context.clock() + timedelta(seconds=150)
-            caller = Caller(signatures.key_id(public), public, secrets.token_urlsafe(18), expires)
+            caller = Caller(signatures.key_id(public), public, ticket.epoch + secrets.token_urlsafe(18), expires)
             enrolment.enrol(context, caller, request)
 
     def prepare(self, context: Context) -> PreparedRound:

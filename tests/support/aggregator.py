@@ -329,4 +329,4 @@ def caller_of(party: Party, clock: Clock) -> Caller:
     """A party as authentication hands it on, with a fresh nonce."""
     key = party.client.public_key()
     expires = clock() + timedelta(seconds=150)
-    return Caller(signatures.key_id(key), key, secrets.token_urlsafe(18), expires)
+    return Caller(signatures.key_id(key), key, party.ticket.epoch + secrets.token_urlsafe(18), expires)

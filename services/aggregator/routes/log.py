@@ -50,9 +50,8 @@ def entries(request: Request, found: WiringDependency, log: Door, start: Index, 
     Where all of them are there, or as many as one answer holds, they may be kept for ever.
     """
     with log.open() as reading:
-        page, cache = audit.entries(reading, start, end), _kept(reading)
-    whole = page.end >= end or page.end - start == audit.MOST_ENTRIES
-    response = tagged(request, page, cache if whole else NEWEST)
+        (page, final), cache = audit.entries(reading, start, end), _kept(reading)
+    response = tagged(request, page, cache if final else NEWEST)
     if start < page.end < end:
         response.headers.update(next_page(found, "/v1/log/entries", start=page.end, end=end))
     return response

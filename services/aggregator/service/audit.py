@@ -1,6 +1,6 @@
 """The audit log from the service's side: leaves go in with the transition that they record; proofs come out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from aggregator.service.context import Context
@@ -10,13 +10,19 @@ from fgpr import merkle
 from fgpr.auditlog import checkpoint
 from fgpr.auditlog.checkpoint import Checkpoint
 from fgpr.auditlog.entries import Leaf
-from fgpr.errors import UnknownResource
+from fgpr.errors import CryptographicError, UnknownResource
 from fgpr.message import Digest
 from fgpr.rest import CheckpointView, LogEntries, LogProof
 from fgpr.secagg.messages import LogPosition
 
 MOST_ENTRIES = 1_000
 """Most leaves in one answer."""
+
+MOST_BYTES = 4 * 2**20
+"""Most bytes of leaves in one answer, but for its first leaf: anybody may ask, and agents take 64 MiB at most."""
+
+READ_AT_ONCE = 50
+"""Leaves of one query: those beyond `MOST_BYTES` are read for nothing."""
 
 
 def start(context: Context, connection: Connection) -> None:
@@ -28,6 +34,22 @@ def record(context: Context, connection: Connection, leaves: Sequence[Leaf]) -> 
     """Append leaves in the caller's transaction; the index of the first one."""
     frontier = log.append(connection, [leaf.encode() for leaf in leaves], lambda size, root: _sign(context, size, root))
     return frontier.size - len(leaves)
+
+
+def check_signer(context: Context, connection: Connection) -> None:
+    """Check that the log is signed by the service key of this process: another one would split it under two names.
+
+    Raises:
+        CryptographicError: it is not, or that key cannot be read.
+        UnknownResource: the log was never started.
+    """
+    # A note begins with the name of its log, and that with whose key signs it.
+    signer, _, _ = log.read_head(connection)[1].partition("\n")
+    if signer != log_name(context):
+        raise CryptographicError(
+            f"the audit log of this database is {signer}, and the service key here signs {log_name(context)}: name the "
+            "folder of the keys that belong to this database (--keys or FGPR_KEYS), or put them back"
+        )
 
 
 def position(connection: Connection) -> LogPosition:
@@ -46,8 +68,11 @@ def newest(context: Context, connection: Connection) -> CheckpointView:
     return CheckpointView(note=log.read_head(connection)[1], service_key=context.service_public())
 
 
-def entries(connection: Connection, start_index: int, end: int) -> LogEntries:
-    """Leaves from `start_index` up to `end`, or fewer, at most MOST_ENTRIES.
+def entries(connection: Connection, start_index: int, end: int) -> tuple[LogEntries, bool]:
+    """Leaves from `start_index` up to `end`, or fewer, at most MOST_ENTRIES and MOST_BYTES.
+
+    Returns:
+        The leaves, and whether this question will get them always: not where the log is too short yet.
 
     Raises:
         UnknownResource: the log is shorter than `start_index`.
@@ -57,8 +82,19 @@ def entries(connection: Connection, start_index: int, end: int) -> LogEntries:
         raise UnknownResource(f"the audit log has {size} leaves, none from {start_index} on")
     last = min(end, size, start_index + MOST_ENTRIES)
     frontier = log.prove(connection, partial(merkle.frontier, start_index))
-    leaves = log.read_leaves(connection, start_index, last)
-    return LogEntries(start=start_index, end=start_index + len(leaves), frontier=frontier.hashes, leaves=tuple(leaves))
+    leaves = tuple(_within_bytes(connection, start_index, last))
+    page = LogEntries(start=start_index, end=start_index + len(leaves), frontier=frontier.hashes, leaves=leaves)
+    return page, page.end >= end or page.end < size
+
+
+def _within_bytes(connection: Connection, start_index: int, end: int) -> Iterator[bytes]:
+    total = 0
+    for first in range(start_index, end, READ_AT_ONCE):
+        for one in log.read_leaves(connection, first, min(end, first + READ_AT_ONCE)):
+            total += len(one)
+            if total > MOST_BYTES and total != len(one):
+                return
+            yield one
 
 
 def inclusion(connection: Connection, index: int, size: int) -> LogProof:

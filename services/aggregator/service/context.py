@@ -37,6 +37,10 @@ class KeyRing(Protocol):
         """The checkpoint that was kept last."""
         ...
 
+    def ensure_service(self) -> Ed25519PrivateKey:
+        """The service key, made now where there is none."""
+        ...
+
     def ensure_roster(self, federation: str) -> Ed25519PrivateKey:
         """A federation's roster key, made now where there is none."""
         ...

@@ -6,7 +6,7 @@ import numpy as np
 
 from aggregator.service import audit, round_views
 from aggregator.service.context import Context
-from aggregator.storage import complaints, contributions, federations, log
+from aggregator.storage import complaints, contributions, federations
 from aggregator.storage import rounds as stored
 from fgpr.errors import UnknownResource
 from fgpr.rest import RoundSummary
@@ -14,11 +14,16 @@ from fgpr.secagg.messages import Plan
 
 
 def start_log(context: Context) -> None:
-    """Sign the empty log, unless it was started before; several processes may do this at once."""
+    """Sign the empty log with a service key that is made where there is none; several processes may do this at once.
+
+    Raises:
+        CryptographicError: the log was started before, with a service key that is not the one here.
+    """
     with context.database.alone() as connection:
         try:
-            log.read_head(connection)
+            audit.check_signer(context, connection)
         except UnknownResource:
+            context.keys.ensure_service()
             audit.start(context, connection)
 
 

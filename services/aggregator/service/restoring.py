@@ -33,6 +33,17 @@ def begin_epoch(context: Context) -> str:
     return made
 
 
+def check_keys(context: Context) -> None:
+    """Check that the keys here are those with which this database began.
+
+    Raises:
+        CryptographicError: another service key signs its log.
+        UnknownResource: the log was never started.
+    """
+    with context.database.read() as connection:
+        audit.check_signer(context, connection)
+
+
 def newest_note(context: Context) -> str:
     """The newest signed checkpoint.
 

@@ -5,15 +5,24 @@ on: whoever enrolled since is not in it yet; whoever was revoked since is not co
 lowers neither c nor t.
 """
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from aggregator.service import audit
 from aggregator.service.context import Context
 from aggregator.storage import clients, federations, log, retired_keys, rounds
 from aggregator.storage.engine import Connection
 from aggregator.storage.federations import FederationRow
-from fgpr import merkle
+from fgpr import merkle, signatures
 from fgpr.auditlog import entries
 from fgpr.auditlog.entries import RosterSigned
-from fgpr.errors import CommitteeError, Conflict, UnknownResource, VerificationError
+from fgpr.errors import (
+    CommitteeError,
+    Conflict,
+    CryptographicError,
+    Unavailable,
+    UnknownResource,
+    VerificationError,
+)
 from fgpr.message import Signed
 from fgpr.secagg.declared_weight import DeclaredWeight
 from fgpr.secagg.messages import LogPosition
@@ -68,6 +77,7 @@ def current_roster(context: Context, connection: Connection, row: FederationRow,
 
     Raises:
         CommitteeError: nobody was ever admitted, or nobody signed a roster yet.
+        Unavailable: the roster key is not here.
     """
     name = row.settings.name
     present = serving(connection, name, keep=keep)
@@ -79,9 +89,24 @@ def current_roster(context: Context, connection: Connection, row: FederationRow,
         )
     found = draft(connection, name)
     # The nonce comes after the membership is read: nobody can choose members to steer the draws.
-    signed = Signed[Roster].make(context.keys.roster(name), found.with_nonce(context.random_bytes(NONCE_BYTES)))
+    signed = Signed[Roster].make(_roster_key(context, row), found.with_nonce(context.random_bytes(NONCE_BYTES)))
     _put_in_force(context, connection, signed, stale=False)
     return signed
+
+
+def _roster_key(context: Context, row: FederationRow) -> Ed25519PrivateKey:
+    # A fault of this machine, whoever asked: another replica may have the key.
+    name = row.settings.name
+    try:
+        key = context.keys.roster(name)
+    except CryptographicError as error:
+        raise Unavailable(f"the roster key of federation {name} cannot be used here: {error}") from error
+    if signatures.public_bytes(key) != row.roster_key:
+        raise Unavailable(
+            f"roster-{name}.pem here is not the key with which federation {name} was created, and no client would "
+            "believe it: put that one in its place"
+        )
+    return key
 
 
 def draft(connection: Connection, name: str) -> RosterDraft:

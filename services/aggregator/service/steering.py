@@ -6,7 +6,7 @@ database need not prove more. Bodies are read only once it is settled that the c
 
 from datetime import timedelta
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from aggregator.service import audit, enrolment, federations, operator, schedule
 from aggregator.service.admission import authorise_staff
@@ -17,7 +17,7 @@ from aggregator.storage import federations as stored
 from aggregator.storage.engine import Connection
 from fgpr import signatures
 from fgpr.auditlog.entries import StateChanged
-from fgpr.errors import Conflict, QuotaExceeded
+from fgpr.errors import Conflict, CryptographicError, QuotaExceeded, Unavailable
 from fgpr.federated.federation import Federation
 from fgpr.message import timestamp
 from fgpr.operator_rest import (
@@ -104,17 +104,24 @@ def create(context: Context, caller: Caller, body: bytes) -> FederationLine:
         Unauthenticated, Forbidden: the caller is no operator.
         EncodingError: an unknown, missing or unsafe setting.
         Conflict: the name is taken.
+        Unavailable: no roster key can be made on this machine.
     """
     with context.database.write() as connection:
         _spend(context, connection, caller)
         request = FederationRequest.decode(body)
         settings, public = Federation.from_settings(request.settings), request.roster_key
         # Made only for a caller who may; a key left behind by a refused creation is taken up by the next one.
-        key = (
-            context.keys.ensure_roster(settings.name) if public is None else Ed25519PublicKey.from_public_bytes(public)
-        )
+        key = _made_key(context, settings.name) if public is None else Ed25519PublicKey.from_public_bytes(public)
         federations.create_in(context, connection, settings, key)
         return _line(connection, settings.name)
+
+
+def _made_key(context: Context, name: str) -> Ed25519PrivateKey:
+    try:
+        return context.keys.ensure_roster(name)
+    except CryptographicError as error:
+        # A fault of this machine, and none of what the operator sent.
+        raise Unavailable(f"no roster key can be made here: {error}") from error
 
 
 def issue(context: Context, caller: Caller, federation: str, body: bytes) -> IssuedTicket:

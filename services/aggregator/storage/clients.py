@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, inser
 from sqlalchemy.exc import IntegrityError
 
 from aggregator.storage.announcements import announce
-from aggregator.storage.tables import clients, nonces, opening_keys, tickets
+from aggregator.storage.tables import clients, installation, nonces, opening_keys, tickets
 from fgpr.errors import Conflict, QuotaExceeded, Unauthenticated
 from fgpr.message import Signed
 from fgpr.secagg.messages import OpeningKey
@@ -207,11 +207,20 @@ def count_opening_keys(connection: Connection, federation: str, client: str) -> 
 def spend_nonce(connection: Connection, key_id: str, nonce: str, expires_at: datetime) -> None:
     """Spend a nonce, in the transaction of its one effect.
 
+    A process learns the epoch when it starts. One that was cut off while a backup was restored has the old one still,
+    whose nonces are forgotten: so the database has the last word.
+
     Raises:
-        Unauthenticated: it was spent before; the request is a replay.
+        Unauthenticated: it was spent before, and the request is a replay; or it is of an earlier epoch.
         QuotaExceeded: this key spent MOST_NONCES that are kept still.
     """
-    kept = connection.execute(select(func.count()).select_from(nonces).where(nonces.c.key_id == key_id)).scalar_one()
+    kept, epoch = connection.execute(_KEPT_AND_EPOCH, {"key": key_id}).one()
+    if not nonce.startswith(epoch):
+        raise Unauthenticated(
+            "a backup was restored since this process started, and requests of the epoch before are worth nothing: "
+            "restart this aggregator, and sign again with the epoch in this answer",
+            epoch=epoch,
+        )
     if kept >= MOST_NONCES:
         raise QuotaExceeded(
             f"this key had {kept} effects within the time that a signature holds, the most that one may have: wait",
@@ -242,6 +251,10 @@ _COLUMNS = (
 _KEY_HOLDER = select(*_COLUMNS).where(clients.c.key_id == bindparam("key"))
 _REVOKED = select(clients.c.client).where(clients.c.federation == bindparam("name"), clients.c.revoked_at.is_not(None))
 _COUNT_REVOKED = _REVOKED.with_only_columns(func.count())
+_KEPT_AND_EPOCH = select(
+    select(func.count()).select_from(nonces).where(nonces.c.key_id == bindparam("key")).scalar_subquery(),
+    select(installation.c.epoch).scalar_subquery(),
+)
 _SPEND = insert(nonces)
 _FORGET = delete(nonces).where(nonces.c.expires_at < bindparam("before"))
 _ADD_OPENING_KEY = insert(opening_keys)

@@ -6,6 +6,7 @@ What differs between the two is in `storage.sqlite` and `storage.postgresql`; a 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection as Connection
@@ -93,6 +94,11 @@ class Database:
     def close(self) -> None:
         """Close every connection."""
         self._engine.dispose()
+
+    @property
+    def file(self) -> Path | None:
+        """SQLite's file; None on PostgreSQL."""
+        return Path(self._engine.url.database or "") if self.is_sqlite else None
 
     @property
     def engine(self) -> Engine:

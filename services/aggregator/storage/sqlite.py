@@ -6,6 +6,7 @@ synchronous to the disk, and erased values are overwritten.
 
 import sqlite3
 import time
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, ExceptionContext, create_engine, event
@@ -15,6 +16,9 @@ WRITES = "fgpr_writes"
 
 WAIT_MS = 15_000
 """How long a writer waits for another process's transaction."""
+
+IN_USE_MS = 1_000
+"""How long somebody may hold a database that nobody works on: a command that ends, say."""
 
 BROKEN = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN})
 """Primary result codes after which a connection is not used again."""
@@ -54,6 +58,28 @@ def truncate_log(made: Engine, wait_ms: int) -> bool:
     finally:
         pooled.close()
     return busy == 0
+
+
+def others_work(file: Path) -> bool:
+    """Whether anybody has this database open: in WAL mode each connection shares a lock on it for as long as it lasts.
+
+    A file that is missing, damaged or none of SQLite's is nobody's.
+    """
+    try:
+        connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None)
+    except sqlite3.Error:
+        return False
+    try:
+        connection.execute(f"PRAGMA busy_timeout={IN_USE_MS}")
+        # Only in this mode an exclusive transaction on a database with a write-ahead log keeps readers out, too.
+        connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+        connection.execute("BEGIN EXCLUSIVE")
+        connection.execute("ROLLBACK")
+    except sqlite3.Error as error:
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    finally:
+        connection.close()
+    return False
 
 
 def _configure(connection: sqlite3.Connection, _record: Any) -> None:

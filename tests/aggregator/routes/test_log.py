@@ -5,7 +5,7 @@ from aggregator.service import audit
 from fgpr import merkle
 from fgpr.auditlog.bundle import check_key
 from fgpr.errors import UnknownResource
-from fgpr.rest import CheckpointView, LogProof
+from fgpr.rest import CheckpointView, LogEntries, LogProof
 from support.aggregator import Aggregator
 from support.party import Party, refusal
 
@@ -85,6 +85,27 @@ def test_a_page_has_so_many_leaves(parties: list[Party], monkeypatch: pytest.Mon
     monkeypatch.setattr(audit, "MOST_ENTRIES", 2)
     page = parties[0].entries(1, 2**40)
     assert (page.start, page.end, len(page.leaves)) == (1, 3, 2)
+
+
+def test_a_page_has_so_many_bytes(
+    aggregator: Aggregator, parties: list[Party], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leaves = aggregator.raw_leaves()
+    assert audit.MOST_BYTES == 4 * 2**20
+    monkeypatch.setattr(audit, "READ_AT_ONCE", 2)
+    for first in (0, 1, len(leaves) - 3, len(leaves) - 1):
+        for most in (1, len(leaves[first]), sum(map(len, leaves[first : first + 3]))):
+            monkeypatch.setattr(audit, "MOST_BYTES", most)
+            answer = asked(parties[0], f"entries?start={first}&end={len(leaves)}")
+            page = LogEntries.decode(answer.content)
+            # One leaf at least, or a reader would ask for ever.
+            expected = next(
+                (n for n in range(len(leaves) - first, 1, -1) if sum(map(len, leaves[first : first + n])) <= most), 1
+            )
+            assert list(page.leaves) == leaves[first : first + expected]
+            # What a limit cut off is never more.
+            assert "immutable" in answer.headers["cache-control"]
+            assert ("link" in answer.headers) == (page.end < len(leaves))
 
 
 def test_the_log_is_read_without_a_signature(parties: list[Party]) -> None:

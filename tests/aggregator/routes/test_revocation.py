@@ -201,7 +201,7 @@ def test_a_revocation_waits_for_an_operator_s_effect_under_way(aggregator: Aggre
     person = Staff(aggregator, "olga", "operator")
     person.enrol()
     key = signatures.public_bytes(person.key)
-    caller = Caller(signatures.key_id(key), key, "n" * 30, aggregator.clock())
+    caller = Caller(signatures.key_id(key), key, person.ticket.epoch + "n" * 22, aggregator.clock())
     with aggregator.context.database.write() as connection:
         steering._spend(aggregator.context, connection, caller)
         with pytest.raises(Unavailable, match="LockNotAvailable"):

@@ -1,16 +1,21 @@
 """Rosters signed elsewhere: what is taken in, and how rounds go on while a change waits for its signature."""
 
+import os
 import secrets
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from aggregator.service import enrolment, inspection, rosters, schedule
+from aggregator.keys import KeyDirectory
+from aggregator.service import enrolment, inspection, rosters, schedule, steering
 from aggregator.service.roster_signing import sign_draft
 from aggregator.storage import federations
-from fgpr.errors import CommitteeError, Conflict, UnknownResource, VerificationError
+from fgpr.errors import CommitteeError, Conflict, Unavailable, UnknownResource, VerificationError
 from fgpr.message import Signed
 from fgpr.secagg.messages import LogPosition
 from fgpr.secagg.roster import Roster, RosterDraft
@@ -213,3 +218,33 @@ def test_what_contradicts_the_log_or_the_enrolments_is_refused(aggregator: Aggre
             rosters.bring_in(aggregator.context, roster)
         assert aggregator.dump() == before
     assert rosters.bring_in(aggregator.context, signed()) is False
+
+
+def test_a_roster_key_that_is_missing_or_another_one_is_a_fault_of_this_machine(tmp_path: Path) -> None:
+    """A replica with an old copy of the folder of keys, or one that made a key of that name for itself."""
+    with served(tmp_path, keeps_deadlines=False) as aggregator:
+        aggregator.enrol(4)
+        before = aggregator.dump()
+        shutil.copytree(aggregator.settings.keys, tmp_path / "copied")
+        (tmp_path / "copied" / f"roster-{NAME}.pem").unlink()
+        for made, reason in ((False, "cannot be used here"), (True, "is not the key with which")):
+            if made:
+                KeyDirectory(tmp_path / "copied").ensure_roster(NAME)
+            context = replace(aggregator.context, keys=KeyDirectory(tmp_path / "copied"))
+            with pytest.raises(Unavailable, match=reason):
+                schedule.open_by_hand(context, NAME)
+        assert aggregator.dump() == before
+        assert schedule.open_by_hand(aggregator.context, NAME) == 1
+
+
+def test_a_roster_key_that_cannot_be_written_is_no_fault_of_the_operator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    context = SimpleNamespace(keys=KeyDirectory(tmp_path / "keys"))
+    with pytest.raises(Unavailable, match="No space left on device"):
+        steering._made_key(context, "benches")  # type: ignore[arg-type]  # only its keys are looked at
+    assert not any((tmp_path / "keys").iterdir())

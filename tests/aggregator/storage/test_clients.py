@@ -3,7 +3,7 @@ from datetime import timedelta
 
 import pytest
 
-from aggregator.storage import clients
+from aggregator.storage import clients, installation
 from aggregator.storage.clients import ClientRow, TicketRow
 from fgpr.errors import Conflict, Unauthenticated
 from fgpr.message import Signed
@@ -94,13 +94,30 @@ def test_opening_keys(aggregator: Aggregator) -> None:
         assert clients.read_opening_keys(connection, "another") == {}
 
 
+def test_a_nonce_of_the_epoch_before_is_refused_by_the_database_too(aggregator: Aggregator) -> None:
+    """A replica that was cut off while a backup was restored knows the old epoch only, and its nonces are forgotten."""
+    party = aggregator.party("bench-1")
+    party.enrol()
+    (request,) = party.transport.requests
+    with aggregator.context.database.write() as connection:
+        installation.begin_epoch(connection, "e" * 22, aggregator.clock())
+    before = aggregator.dump()
+    again = party.transport.again(request)
+    assert again.status_code == 401
+    assert again.json()["epoch"] == "e" * 22
+    assert "restart this aggregator" in again.json()["detail"]
+    assert aggregator.dump() == before
+    assert before["nonces"] == []
+
+
 def test_nonces(aggregator: Aggregator) -> None:
     database, now = aggregator.context.database, aggregator.clock()
     with database.write() as connection:
-        clients.spend_nonce(connection, "key", "nonce", now)
-        clients.spend_nonce(connection, "another key", "nonce", now)
+        nonce = installation.read_epoch(connection) + "nonce"
+        clients.spend_nonce(connection, "key", nonce, now)
+        clients.spend_nonce(connection, "another key", nonce, now)
     with pytest.raises(Unauthenticated, match="used before"), database.write() as connection:
-        clients.spend_nonce(connection, "key", "nonce", now + timedelta(1))
+        clients.spend_nonce(connection, "key", nonce, now + timedelta(1))
     with database.write() as connection:
         # Kept until the last instant at which its request would be taken.
         clients.forget_nonces(connection, now)
