@@ -1,9 +1,10 @@
 """The audit log's rows: leaves, complete nodes, and the one head that moves by compare-and-swap."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, bindparam, insert, select, tuple_, update
+from sqlalchemy import Connection, Select, and_, bindparam, false, insert, or_, select, update
 
 from aggregator.storage.tables import log_head, log_leaves, log_nodes
 from fgpr import merkle
@@ -20,9 +21,6 @@ _LEAVES = (
     select(log_leaves.c.leaf)
     .where(log_leaves.c.index >= bindparam("first"), log_leaves.c.index < bindparam("end"))
     .order_by(log_leaves.c.index)
-)
-_NODES = select(log_nodes.c.level, log_nodes.c.index, log_nodes.c.hash).where(
-    tuple_(log_nodes.c.level, log_nodes.c.index).in_(bindparam("wanted", expanding=True))
 )
 _NODE = select(log_nodes.c.hash).where(log_nodes.c.level == bindparam("row"), log_nodes.c.index == bindparam("place"))
 
@@ -111,7 +109,9 @@ def prove(connection: Connection, make: Callable[[merkle.Node], T]) -> T:
         return bytes(merkle.HASH_BYTES)
 
     make(note)
-    found = {(level, index): value for level, index, value in connection.execute(_NODES, {"wanted": wanted})}
+    places = {f"row_{n}": level for n, (level, _) in enumerate(wanted)}
+    places |= {f"place_{n}": index for n, (_, index) in enumerate(wanted)}
+    found = {(level, index): value for level, index, value in connection.execute(_nodes(len(wanted)), places)}
 
     def node(level: int, index: int) -> bytes:
         value: bytes | None = found.get((level, index))
@@ -120,6 +120,20 @@ def prove(connection: Connection, make: Callable[[merkle.Node], T]) -> T:
         return value
 
     return make(node)
+
+
+@cache
+def _nodes(count: int) -> Select[Any]:
+    """The query of so many nodes. SQLite would read the whole table for a list of pairs."""
+    return select(log_nodes.c.level, log_nodes.c.index, log_nodes.c.hash).where(
+        or_(
+            false(),
+            *(
+                and_(log_nodes.c.level == bindparam(f"row_{n}"), log_nodes.c.index == bindparam(f"place_{n}"))
+                for n in range(count)
+            ),
+        )
+    )
 
 
 def _missing(level: int, index: int) -> UnknownResource:
