@@ -95,10 +95,15 @@ def follow_rotation(trail: Trail, leaf: KeyReplaced) -> None:
 
 
 def follow_state(trail: Trail, leaf: StateChanged) -> None:
-    """Nothing changes any more once a federation is closed."""
-    _require_open(trail, leaf.federation)
+    """Nothing changes any more once a federation is closed; only a carried theta is released from its roster."""
+    name, prior = leaf.federation, trail.newest_prior(leaf.federation)
+    _require_open(trail, name)
     if leaf.state != "released":
-        trail.states[leaf.federation] = "open" if leaf.state == "resumed" else leaf.state
+        trail.states[name] = "open" if leaf.state == "resumed" else leaf.state
+        return
+    carried = prior is not None and prior.theta_version != prior.version
+    require(carried, "a theta is released from its roster that was not carried")
+    trail.released[name] = 0 if prior is None else prior.version
 
 
 def follow_roster(trail: Trail, index: int, leaf: RosterSigned) -> None:

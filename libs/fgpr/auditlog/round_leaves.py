@@ -13,7 +13,7 @@ from fgpr.auditlog.entries import (
     RoundPlanned,
     RoundVoid,
 )
-from fgpr.auditlog.planned import check_drawn, check_keys, check_void_proofs
+from fgpr.auditlog.planned import check_drawn, check_keys, check_roster, check_void_proofs
 from fgpr.auditlog.positions import check_position
 from fgpr.auditlog.trail import RoundKey, Trail, add, require
 from fgpr.errors import VerificationError
@@ -97,9 +97,7 @@ def _follow_plan(trail: Trail, index: int, leaf: RoundPlanned) -> None:
     named = plan.prior_version, plan.theta_version, plan.prior_digest
     known = None if prior is None else (prior.version, prior.theta_version, prior.digest())
     require(named == known, f"round {plan.round} does not start from the newest prior")
-    roster = trail.rosters.get((name, plan.roster_version))
-    digest = None if roster is None else roster.message.digest()
-    require(plan.roster_digest == digest, f"round {plan.round} names a roster that is not here")
+    check_roster(trail, plan)
     check_position(trail, index, plan.checkpoint)
     check_void_proofs(trail, plan)
     check_keys(trail, plan)
@@ -125,11 +123,8 @@ def _check_counted(trail: Trail, plan: Plan, cohort: Cohort) -> None:
     require(names == sorted(set(names)), "the cohort counts a client twice, or out of order")
     strangers = sorted(set(names) - set(plan.invited))
     require(not strangers, f"the cohort counts {', '.join(strangers)}, not invited")
-    gone = [
-        one
-        for one in names
-        if trail.revoked.get((plan.federation, one), cohort.checkpoint.size) < cohort.checkpoint.size
-    ]
+    # Whatever checkpoint it names: with an older one than the last, a revocation could be gone back behind.
+    gone = [one for one in names if (plan.federation, one) in trail.revoked]
     require(not gone, f"the cohort counts {', '.join(gone)}, revoked before it was closed")
     groups = [part for part in plan.parts(cohort.clients()) if part]
     fewest = min(map(len, groups), default=0)

@@ -69,6 +69,7 @@ class Trail:
         federations: settings and roster keys, as they were created.
         fixed: what the settings fix for every plan.
         states: "open", "paused" or "closed", by federation.
+        released: version of the last carried prior that the operator released from its roster, by federation.
         tickets: by the hash of their secret, those that were taken up included.
         taken: hashes of the tickets that were taken up.
         enrolled: present identity keys.
@@ -98,6 +99,7 @@ class Trail:
     federations: dict[str, FederationCreated] = field(default_factory=dict)
     fixed: dict[str, Fixed] = field(default_factory=dict)
     states: dict[str, State] = field(default_factory=dict)
+    released: dict[str, int] = field(default_factory=dict)
     tickets: dict[bytes, TicketIssued] = field(default_factory=dict)
     taken: set[bytes] = field(default_factory=set)
     enrolled: dict[Party, bytes] = field(default_factory=dict)

@@ -68,7 +68,7 @@ def test_the_log_as_it_is(log: ForgedLog, weighed: ForgedLog) -> None:
 def test_states_follow_each_other(log: ForgedLog) -> None:
     log.append(state("paused"))
     assert log.verify().states == {NAME: "paused"}
-    log.append(state("resumed"), state("released"))
+    log.append(state("resumed"))
     assert log.verify().states == {NAME: "open"}
     log.append(state("closed"))
     assert log.verify().states == {NAME: "closed"}

@@ -51,6 +51,13 @@ def members(log: ForgedLog, *order: int) -> dict[str, Any]:
     return {"members": tuple(found[place] for place in order)}
 
 
+def revoked_before_closing(log: ForgedLog) -> int:
+    """A revocation between plan and cohort, and a cohort that names the checkpoint from before it."""
+    place = log.find("cohort")
+    log.insert(place, entries.Revoked(federation=NAME, client="client-04", by="operator"))
+    return place + 1
+
+
 def revoked_meanwhile(log: ForgedLog) -> int:
     """The second cohort counts nobody who was revoked; it counts client-04 here, who was."""
     last = log.leaf("cohort", 1).cohort.message
@@ -86,12 +93,16 @@ def revoked_meanwhile(log: ForgedLog) -> int:
             "the cohort counts stranger, not invited",
         ),
         (revoked_meanwhile, "the cohort counts client-04, revoked before it was closed"),
+        (revoked_before_closing, "the cohort counts client-04, revoked before it was closed"),
         (
             lambda log: log.change_document("cohort", **members(log, 0, 1)),
             "the cohort counts 2 clients together, and 3",
         ),
         (lambda log: log.change_document("cohort", members=()), "the cohort counts 0 clients together, and 3"),
-        (lambda log: log.append(log.leaf("cohort")), "a round in stage published does not know closed"),
+        (
+            lambda log: log.insert(log.find("prior", 1) + 1, log.leaf("cohort")),
+            "a round in stage published does not know closed",
+        ),
     ],
 )
 def test_what_a_cohort_may_not_say(log: ForgedLog, forge: Forge, reason: str) -> None:
