@@ -73,7 +73,7 @@ class Trail:
         tickets: by the hash of their secret, those that were taken up included.
         taken: hashes of the tickets that were taken up.
         enrolled: present identity keys.
-        held: every identity key that a party had, the present one last.
+        held: every identity key that a party had, the present one last, each with the place of its leaf.
         holders: whose each identity key is or was.
         roles: "client" or "reader".
         declared: declared weights, of those that declared one: the same under each key, the present one last.
@@ -103,7 +103,7 @@ class Trail:
     tickets: dict[bytes, TicketIssued] = field(default_factory=dict)
     taken: set[bytes] = field(default_factory=set)
     enrolled: dict[Party, bytes] = field(default_factory=dict)
-    held: dict[Party, tuple[bytes, ...]] = field(default_factory=dict)
+    held: dict[Party, tuple[tuple[int, bytes], ...]] = field(default_factory=dict)
     holders: dict[bytes, Party] = field(default_factory=dict)
     roles: dict[Party, str] = field(default_factory=dict)
     declared: dict[Party, tuple[Signed[DeclaredWeight], ...]] = field(default_factory=dict)
