@@ -115,7 +115,7 @@ def proven(audit: Audit, federation: str, version: int, proof: Proof, *, as_json
                 "federation": federation,
                 "prior": version,
                 "theta": list(record.theta),
-                "checkpoint": audit.bundle.notes[-1],
+                "checkpoint": audit.bundle.newest,
                 "service_key": canonical.to_text(audit.bundle.service_key),
                 "cosigned_by": sorted({f"{one.round[0]}/{name}" for one in witnesses for name in one.clients}),
             }
@@ -205,7 +205,8 @@ def _tell_held(console: Console, audit: Audit) -> None:
     if not audit.held:
         console.print(
             "No checkpoint was held outside: this shows that the log is sound in itself, not that it is the one that "
-            "others see. Keep its newest checkpoint, and give it with --checkpoint the next time."
+            "others see. Keep a copy of the bundle, or of what /v1/log/checkpoint answers, where the aggregator's "
+            "operator cannot write, and give it with --checkpoint the next time."
         )
 
 
