@@ -1,6 +1,7 @@
 """What leaves about rounds have to hold to: plans, cohorts, aborted and void rounds, complaints, convictions."""
 
 from collections.abc import Sequence
+from itertools import product
 
 from fgpr.auditlog import membership_leaves
 from fgpr.auditlog.entries import (
@@ -19,7 +20,9 @@ from fgpr.auditlog.trail import RoundKey, Trail, add, require
 from fgpr.errors import VerificationError
 from fgpr.secagg.complaint import check_complaint, convicted
 from fgpr.secagg.groups import fewest_groups
+from fgpr.secagg.member import check_difference
 from fgpr.secagg.messages import Cohort, Plan
+from fgpr.secagg.planning import committee_of
 from fgpr.secagg.roster import Roster
 from fgpr.secagg.stages import RUNNING, Event, Stage, after
 
@@ -113,6 +116,7 @@ def _follow_cohort(trail: Trail, index: int, leaf: CohortClosed) -> None:
     _check_plan_of(plan, cohort)
     check_position(trail, index, cohort.checkpoint, plan.checkpoint.size)
     _check_counted(trail, plan, cohort)
+    _check_differences(trail, plan, cohort)
     move(trail, key, Event.CLOSED)
     trail.cohorts[key] = leaf.cohort
     trail.steps[key].append((index, leaf.kind))
@@ -130,6 +134,23 @@ def _check_counted(trail: Trail, plan: Plan, cohort: Cohort) -> None:
     fewest = min(map(len, groups), default=0)
     require(fewest >= plan.min_cohort, f"the cohort counts {fewest} clients together, and {plan.min_cohort} are needed")
     require(len(groups) >= fewest_groups(plan.groups), f"the cohort counts {len(groups)} of {plan.groups} groups")
+
+
+def _check_differences(trail: Trail, plan: Plan, cohort: Cohort) -> None:
+    """What a cohort and another one of the same theta differ by is a sum, too: a member's check 10, for all of them."""
+    name = plan.federation
+    for number in range(plan.round - 1, 0, -1):
+        earlier, roster = round_of(trail, (name, number))
+        if earlier.theta_version != plan.theta_version:
+            return
+        other = trail.cohorts.get((name, number))
+        if other is None or trail.stages[name, number] is Stage.VOID:
+            continue
+        own = committee_of(plan, trail.rosters[name, plan.roster_version].message)
+        least = max(own.corrupt_group, committee_of(earlier, roster).corrupt_group) + 2
+        for part, opened in product(plan.parts(cohort.clients()), earlier.parts(other.message.clients())):
+            if not set(part).isdisjoint(opened):
+                check_difference(frozenset(part), frozenset(opened), least)
 
 
 def _follow_abort(trail: Trail, index: int, leaf: RoundAborted) -> None:

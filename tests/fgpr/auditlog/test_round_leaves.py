@@ -11,6 +11,7 @@ from fgpr.auditlog import entries
 from fgpr.message import Signed
 from fgpr.secagg.messages import Complaint, LogPosition
 from fgpr.secagg.planning import AggregationRules
+from fgpr.secagg.stages import Event
 from support.client import NAME
 from support.federation import Federation
 from support.forged_log import READERS_KEY, ForgedLog, cohort_of, elsewhere, plan_of, played, without
@@ -107,6 +108,29 @@ def revoked_meanwhile(log: ForgedLog) -> int:
 )
 def test_what_a_cohort_may_not_say(log: ForgedLog, forge: Forge, reason: str) -> None:
     log.refuses(forge(log), reason)
+
+
+def test_two_cohorts_of_one_theta_differ_by_nobody_or_by_enough() -> None:
+    made = Federation(6, logs_all=True)
+    for ends in (Event.TOO_FEW_OPENINGS, None):
+        made.plan()
+        for name in made.names:
+            made.contribute(name, np.zeros(3))
+        made.close()
+        if ends is not None:
+            made.abort(ends)
+            made.settle()
+    log = ForgedLog(made)
+    log.verify()
+    least = plan_of(log).min_cohort
+    for left_out in range(1, least):
+        place = log.change_document("cohort", 1, **members(log, *range(6 - left_out)))
+        few = 6 - left_out < least
+        log.refuses(
+            place, "the cohort counts" if few else f".* differ by {left_out} client.*; at least {least} or none"
+        )
+    place = log.change_document("cohort", 1, **members(log, *range(6 - least)))
+    log.verify()
 
 
 def test_enough_groups_are_counted() -> None:
