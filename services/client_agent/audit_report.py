@@ -107,7 +107,9 @@ def proven(audit: Audit, federation: str, version: int, proof: Proof, *, as_json
     """A prior with the way from its entry to the checkpoint."""
     signed, _ = audit.trail.priors[federation, version]
     newest, record = _newest(audit), signed.message
-    witnesses = [one for one in audit.trail.witnessed if one.position.size > proof.place]
+    witnesses = [one for one in audit.trail.witnessed if one.position.size > proof.place and one.round[0] == federation]
+    wanted = audit.trail.federations[federation].settings.witnesses
+    counts = not wanted or any(len(one.clients) >= wanted for one in witnesses)
     if as_json:
         _print(
             _proof(proof)
@@ -118,6 +120,8 @@ def proven(audit: Audit, federation: str, version: int, proof: Proof, *, as_json
                 "checkpoint": audit.bundle.newest,
                 "service_key": canonical.to_text(audit.bundle.service_key),
                 "cosigned_by": sorted({f"{one.round[0]}/{name}" for one in witnesses for name in one.clients}),
+                "witnesses": wanted,
+                "counts": counts,
             }
         )
         return
@@ -137,6 +141,9 @@ def proven(audit: Audit, federation: str, version: int, proof: Proof, *, as_json
         )
     else:
         console.print("no member has cosigned a log that holds it yet: that comes with the openings of the next round")
+    if wanted:
+        does = "counts" if counts else "does not count yet"
+        console.print(f"the federation asks for {wanted} witnesses: by this log the prior {does} as published")
     _tell_held(console, audit)
 
 

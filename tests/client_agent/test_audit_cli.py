@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from fgpr.auditlog.bundle import Bundle, open_position
 from support.audited import bundle_of, note_of
 from support.client import NAME
 from support.federation import Federation
-from support.forged_log import ForgedLog, state
+from support.forged_log import ForgedLog, played, state
 from support.malice import with_box
 
 
@@ -218,6 +219,25 @@ def test_a_proof_can_be_handed_on(audit: Callable[..., Result], file: Path, made
     file.write_bytes(b"".join(Bundle(whole.service_key, whole.notes[::-1], whole.leaves).lines()))
     assert json.loads(audit("prove", "1", "--log", file, "--json").output) == proof
     assert proof["cosigned_by"] == [f"engines/client-0{number}" for number in range(4)]
+
+
+def test_a_prior_that_waits_for_its_witnesses_is_told_apart(audit: Callable[..., Result], tmp_path: Path) -> None:
+    path = tmp_path / "asking.jsonl"
+    # Four of five opened in the round after prior 1, and none in one after prior 3.
+    for wanted, version, counts in ((4, 1, True), (4, 3, False), (5, 1, False), (0, 3, True)):
+        bundle_of(_asking(wanted), path=path)
+        told = json.loads(audit("prove", str(version), "--log", path, "--json").output)
+        assert (told["witnesses"], told["counts"]) == (wanted, counts)
+        output = audit("prove", str(version), "--log", path).output
+        assert (f"asks for {wanted} witnesses: by this log the prior counts as published" in output) == (
+            counts and wanted > 0
+        )
+        assert ("the prior does not count yet as published" in output) == (not counts)
+
+
+@cache
+def _asking(witnesses: int) -> Federation:
+    return played(witnesses=witnesses)
 
 
 def test_two_checkpoints(
