@@ -17,8 +17,8 @@ app = typer.Typer(
     help="Check what an FGPR aggregator did, from its audit log. Nothing that it says is believed; a checkpoint that "
     "you kept is all you need to hold.\n\n"
     "The log is a list of entries to which the aggregator can add, and of which it can change nothing without that "
-    "showing: a checkpoint is a fingerprint of all entries so far, signed. Keep one outside, and any later change, "
-    "gap, second history or restored backup is found.\n\n"
+    "showing: a checkpoint is a fingerprint of all entries so far, signed. Keep one outside, and it is found whenever "
+    "one of these entries is changed later, missing, or another one in a second history or a restored backup.\n\n"
     "Exit status: 0 all of it holds, 1 something does not hold, 2 the command is mistyped, 3 it could not be checked.",
     no_args_is_help=True,
     add_completion=False,
@@ -46,7 +46,10 @@ Home = Annotated[
 ]
 Checkpoints = Annotated[
     list[Path] | None,
-    typer.Option("--checkpoint", help="File with a checkpoint that you kept; may be given several times."),
+    typer.Option(
+        "--checkpoint",
+        help="File with a checkpoint that you kept, or a bundle of then; may be given several times.",
+    ),
 ]
 Key = Annotated[
     str | None,
@@ -85,8 +88,8 @@ def fetch(
                 server.check_continues(position, newest)
             had = () if before is None else before.leaves
             leaves = (*had, *server.leaves(len(had), newest.size))
-        notes = (note,) if before is None or note in before.notes else (*before.notes, note)
-        bundle = Bundle(key, notes if before is None or note not in before.notes else before.notes, leaves)
+        notes = tuple(dict.fromkeys((*(() if before is None else before.notes), note)))
+        bundle = Bundle(key, notes, leaves)
         trail = verify_bundle(bundle, [one.position for one in held])
         audited_log.write(file, bundle)
         report.fetched(file, Audit(bundle, trail, tuple(held)), len(leaves) - len(had), as_json=as_json)

@@ -107,7 +107,9 @@ def proven(audit: Audit, federation: str, version: int, proof: Proof, *, as_json
     """A prior with the way from its entry to the checkpoint."""
     signed, _ = audit.trail.priors[federation, version]
     newest, record = _newest(audit), signed.message
-    witnesses = [one for one in audit.trail.witnessed if one.position.size > proof.place]
+    witnesses = [one for one in audit.trail.witnessed if one.position.size > proof.place and one.round[0] == federation]
+    wanted = audit.trail.federations[federation].settings.witnesses
+    counts = not wanted or any(len(one.clients) >= wanted for one in witnesses)
     if as_json:
         _print(
             _proof(proof)
@@ -115,9 +117,11 @@ def proven(audit: Audit, federation: str, version: int, proof: Proof, *, as_json
                 "federation": federation,
                 "prior": version,
                 "theta": list(record.theta),
-                "checkpoint": audit.bundle.notes[-1],
+                "checkpoint": audit.bundle.newest,
                 "service_key": canonical.to_text(audit.bundle.service_key),
                 "cosigned_by": sorted({f"{one.round[0]}/{name}" for one in witnesses for name in one.clients}),
+                "witnesses": wanted,
+                "counts": counts,
             }
         )
         return
@@ -137,6 +141,9 @@ def proven(audit: Audit, federation: str, version: int, proof: Proof, *, as_json
         )
     else:
         console.print("no member has cosigned a log that holds it yet: that comes with the openings of the next round")
+    if wanted:
+        does = "counts" if counts else "does not count yet"
+        console.print(f"the federation asks for {wanted} witnesses: by this log the prior {does} as published")
     _tell_held(console, audit)
 
 
@@ -205,7 +212,8 @@ def _tell_held(console: Console, audit: Audit) -> None:
     if not audit.held:
         console.print(
             "No checkpoint was held outside: this shows that the log is sound in itself, not that it is the one that "
-            "others see. Keep its newest checkpoint, and give it with --checkpoint the next time."
+            "others see. Keep a copy of the bundle, or of what /v1/log/checkpoint answers, where the aggregator's "
+            "operator cannot write, and give it with --checkpoint the next time."
         )
 
 

@@ -15,7 +15,14 @@ from client_agent.trail import FILE_NAME as KEPT
 from fgpr import canonical, merkle
 from fgpr.auditlog import note
 from fgpr.auditlog.bundle import Bundle, check_key, fingerprint, open_position
-from fgpr.errors import DataError, EncodingError, FgprError, RemoteProtocolError, VerificationError
+from fgpr.errors import (
+    DataError,
+    EncodingError,
+    FgprError,
+    LocalProtocolError,
+    RemoteProtocolError,
+    VerificationError,
+)
 from fgpr.rest import CheckpointView
 from fgpr.secagg.messages import LogPosition
 
@@ -116,7 +123,7 @@ def connected(address: str | None, home: Path, service_key: bytes | None) -> Ite
         LocalProtocolError: no address was given, and the home is enrolled nowhere.
     """
     if address is None:
-        known = membership.load(home)
+        known = enrolled(home)
         with membership.connect(home) as api:
             yield LogServer(FederationClient(api, known.federation), known.service_key)
         return
@@ -124,6 +131,21 @@ def connected(address: str | None, home: Path, service_key: bytes | None) -> Ite
     key = Ed25519PrivateKey.from_private_bytes(secrets.token_bytes(32))
     with Api(address, NOBODY, key, service_key=service_key, tls=authorities.load(home)) as api:
         yield LogServer(FederationClient(api, NOBODY), service_key)
+
+
+def enrolled(home: Path) -> membership.Membership:
+    """The membership of a home, whose aggregator is asked where no log is named.
+
+    Raises:
+        LocalProtocolError: it is enrolled nowhere.
+    """
+    try:
+        return membership.load(home)
+    except LocalProtocolError as error:
+        raise LocalProtocolError(
+            f"no log is named, and {home} is enrolled nowhere: "
+            "give the aggregator's address or a bundle file with --log"
+        ) from error
 
 
 def is_address(source: str) -> bool:
@@ -151,18 +173,24 @@ def write(path: Path, bundle: Bundle) -> None:
 
 
 def read_checkpoint(path: Path) -> str:
-    """The note in a file: by itself, or as `/v1/log/checkpoint` answers it.
+    """The note in a file: by itself, as `/v1/log/checkpoint` answers it, or the newest one of a bundle.
 
     Raises:
         DataError: there is none.
+        VerificationError: a bundle holds one that its own service key did not sign.
     """
     try:
         raw = path.read_bytes()
-        text = CheckpointView.decode(raw).note if raw.startswith(b"{") else raw.decode("utf-8")
+        text = _shown(raw) if raw.startswith(b"{") else raw.decode("utf-8")
         note.lines(text)
         return text
     except (OSError, UnicodeDecodeError, EncodingError) as error:
         raise DataError(f"{path} holds no checkpoint: {error}") from error
+
+
+def _shown(raw: bytes) -> str:
+    lines = raw.splitlines()
+    return Bundle.read(lines).newest if len(lines) > 1 else CheckpointView.decode(raw).note
 
 
 def kept_by_agent(home: Path) -> Held | None:

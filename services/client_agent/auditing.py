@@ -15,6 +15,7 @@ from fgpr.auditlog.bundle import Bundle, check_key, open_position, verify_bundle
 from fgpr.auditlog.trail import Trail
 from fgpr.errors import (
     CryptographicError,
+    DataError,
     EncodingError,
     FgprError,
     LocalProtocolError,
@@ -42,11 +43,16 @@ class Source:
     checkpoints: Sequence[Path]
     service_key: str | None
 
+    @property
+    def is_bundle(self) -> bool:
+        """Whether a file is read, and no aggregator asked."""
+        return self.log is not None and not audited_log.is_address(self.log)
+
     def known_key(self) -> bytes | None:
         """The service key that is known from elsewhere, 32 bytes; that of the home where its aggregator is asked."""
         if self.service_key is not None:
             return audited_log.parse_key(self.service_key)
-        return membership.load(self.home).service_key if self.log is None else None
+        return audited_log.enrolled(self.home).service_key if self.log is None else None
 
 
 @dataclass(frozen=True)
@@ -114,7 +120,7 @@ def audited(source: Source) -> Audit:
         VerificationError: something does not hold.
         FgprError: it cannot be read.
     """
-    if source.log is None or audited_log.is_address(source.log):
+    if source.log is None or not source.is_bundle:
         with opened(source, None) as server:
             bundle = server.whole()
     else:
@@ -124,7 +130,15 @@ def audited(source: Source) -> Audit:
             raise VerificationError("the bundle is of another aggregator than the one whose key was given")
     held = held_checkpoints(source, bundle.service_key)
     pinned = _roster_keys(source, bundle.service_key)
-    trail = verify_bundle(bundle, [one.position for one in held], pinned)
+    size = len(bundle.leaves)
+    later = [one for one in held if one.position.size > size] if source.is_bundle else []
+    trail = verify_bundle(bundle, [one.position for one in held if one not in later], pinned)
+    if later:
+        # Nothing is wrong with a bundle that was fetched before the checkpoint was: it accuses nobody.
+        raise DataError(
+            f"the bundle holds in itself, and ends after {size} entries; the checkpoint held in {later[0].where} "
+            f"counts {later[0].position.size}. Bring the bundle up to date: fgpr-audit fetch {source.log}"
+        )
     return Audit(bundle, trail, tuple(held))
 
 

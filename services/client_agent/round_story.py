@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from client_agent.events import one_line
 from fgpr.auditlog.entries import PriorPublished
 from fgpr.auditlog.trail import RoundKey, Trail
 from fgpr.errors import UnknownResource
@@ -34,7 +35,7 @@ class Chapter:
 
 
 def tell(trail: Trail, federation: str, number: int) -> tuple[Chapter, ...]:
-    """The chapters of a round, in order.
+    """The chapters of a round, in order; what the aggregator wrote moves no cursor and clears no screen.
 
     Raises:
         UnknownResource: the log has no such round.
@@ -48,7 +49,7 @@ def tell(trail: Trail, federation: str, number: int) -> tuple[Chapter, ...]:
     if trail.stages[key] in RUNNING:
         waits = "updates" if trail.stages[key] is Stage.CONTRIBUTING else "the committee to open their sum"
         chapters.append(Chapter(f"The round still runs: it waits for {waits}", (), None))
-    return tuple(chapters)
+    return tuple(Chapter(one_line(one.title), tuple(map(one_line, one.told)), one.entry) for one in chapters)
 
 
 def _of_leaf(trail: Trail, key: RoundKey, place: int, kind: str) -> list[Chapter]:
@@ -167,7 +168,8 @@ def numbers(record: PriorRecord) -> tuple[str, ...]:
     """The hyper-parameters of a prior, one line each."""
     prior = record.prior()
     values = np.exp(prior.theta).tolist()
-    return tuple(f"{name} = {value:.6g}" for name, value in zip(prior.spec.theta_names, values, strict=True))
+    told = zip(prior.spec.theta_names, values, strict=True)
+    return tuple(one_line(f"{name} = {value:.6g}") for name, value in told)
 
 
 def _names(names: Sequence[str]) -> str:

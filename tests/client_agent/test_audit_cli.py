@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from fgpr.auditlog.bundle import Bundle, open_position
 from support.audited import bundle_of, note_of
 from support.client import NAME
 from support.federation import Federation
-from support.forged_log import ForgedLog, state
+from support.forged_log import ForgedLog, played, state
 from support.malice import with_box
 
 
@@ -47,11 +48,40 @@ def test_what_does_not_hold_has_status_1(
     done = audit("verify", "--log", path)
     assert (done.exit_code, "DOES NOT HOLD: leaf 25: 0 openings are called spare" in done.output) == (1, True)
     # Sound in itself, but another one than was kept.
-    other = [*made.log.leaves[:16], *made.log.leaves[17:]]
-    bundle_of(made, other[:16], path)
+    epoch = entries.EpochBegun(epoch="f" * 22).encode()
+    bundle_of(made, [*made.log.leaves[:19], epoch], path)
     assert audit("verify", "--log", path).exit_code == 0
     done = audit("verify", "--log", path, "--checkpoint", kept)
-    assert (done.exit_code, "the log has 16 leaves, the checkpoint counts 20" in done.output) == (1, True)
+    assert (done.exit_code, "the first 20 leaves are not those of the checkpoint" in done.output) == (1, True)
+
+
+def test_a_bundle_from_before_a_checkpoint_accuses_nobody(
+    audit: Callable[..., Result], made: Federation, kept: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "early.jsonl"
+    bundle_of(made, made.log.leaves[:16], path)
+    done = audit("verify", "--log", path, "--checkpoint", kept)
+    assert (done.exit_code, "DOES NOT HOLD" in done.output) == (3, False)
+    assert f"ends after 16 entries; the checkpoint held in {kept} counts 20" in done.output
+    assert f"fgpr-audit fetch {path}" in done.output
+
+
+def test_an_old_bundle_serves_as_a_checkpoint(
+    audit: Callable[..., Result], made: Federation, file: Path, tmp_path: Path
+) -> None:
+    old = tmp_path / "old.jsonl"
+    bundle_of(made, made.log.leaves[:18], old)
+    done = audit("verify", "--log", file, "--checkpoint", old)
+    assert (done.exit_code, f"continues the checkpoint held in {old}: 18 leaves" in done.output) == (0, True)
+    bundle_of(made, [*made.log.leaves[:17], entries.EpochBegun(epoch="f" * 22).encode()], old)
+    for command in (("verify", "--checkpoint", old), ("compare", old, file)):
+        assert audit(*command, "--log", file).exit_code == 1
+
+
+def test_a_log_has_to_be_named(audit: Callable[..., Result], kept: Path) -> None:
+    for command in (("verify",), ("trail", "1"), ("compare", kept, kept)):
+        done = audit(*command)
+        assert (done.exit_code, "or a bundle file with --log" in done.output) == (3, True)
 
 
 @pytest.mark.parametrize(
@@ -120,6 +150,18 @@ def test_the_stories_of_other_ends(audit: Callable[..., Result], file: Path) -> 
     assert "Nobody proved the round unopened, so that its old numbers count as a new version." in carried
 
 
+def test_what_the_aggregator_wrote_cannot_rewrite_the_story(
+    audit: Callable[..., Result], made: Federation, tmp_path: Path
+) -> None:
+    log, path = ForgedLog(made), tmp_path / "painted.jsonl"
+    log.change("aborted", 0, reason="\x1b[2J\x1b[HAll of it holds\n\x07")
+    bundle_of(made, [leaf.encode() for leaf in log.leaves[: log.find("aborted") + 1]], path)
+    done = audit("trail", "2", "--log", path)
+    assert done.exit_code == 0
+    assert "The reason:  [2J [HAll of it holds" in done.output
+    assert not {"\x1b", "\x07"} & set(done.output)
+
+
 def test_the_story_as_json_has_proofs_that_verify(audit: Callable[..., Result], file: Path) -> None:
     told = json.loads(audit("trail", "1", "--log", file, "--json").output)
     size, root = told["checkpoint"]["size"], canonical.from_text(told["checkpoint"]["root"])
@@ -170,7 +212,32 @@ def test_a_proof_can_be_handed_on(audit: Callable[..., Result], file: Path, made
     leaf = entries.decode(raw)
     assert isinstance(leaf, entries.PriorPublished)
     assert list(leaf.prior.message.theta) == proof["theta"] == list(made.priors[1].theta)
+    # Whatever the order of checkpoints in a bundle, the proof leads to the one that it names.
+    whole = Bundle(
+        made.anchors.service_key, (note_of(made, made.log.leaves[:20]), proof["checkpoint"]), bundle_of(made).leaves
+    )
+    file.write_bytes(b"".join(Bundle(whole.service_key, whole.notes[::-1], whole.leaves).lines()))
+    assert json.loads(audit("prove", "1", "--log", file, "--json").output) == proof
     assert proof["cosigned_by"] == [f"engines/client-0{number}" for number in range(4)]
+
+
+def test_a_prior_that_waits_for_its_witnesses_is_told_apart(audit: Callable[..., Result], tmp_path: Path) -> None:
+    path = tmp_path / "asking.jsonl"
+    # Four of five opened in the round after prior 1, and none in one after prior 3.
+    for wanted, version, counts in ((4, 1, True), (4, 3, False), (5, 1, False), (0, 3, True)):
+        bundle_of(_asking(wanted), path=path)
+        told = json.loads(audit("prove", str(version), "--log", path, "--json").output)
+        assert (told["witnesses"], told["counts"]) == (wanted, counts)
+        output = audit("prove", str(version), "--log", path).output
+        assert (f"asks for {wanted} witnesses: by this log the prior counts as published" in output) == (
+            counts and wanted > 0
+        )
+        assert ("the prior does not count yet as published" in output) == (not counts)
+
+
+@cache
+def _asking(witnesses: int) -> Federation:
+    return played(witnesses=witnesses)
 
 
 def test_two_checkpoints(

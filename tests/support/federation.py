@@ -51,6 +51,7 @@ class Federation:
         seed: of every random byte except those that HPKE draws itself.
         logs_all: whether everything is logged, so that the log can be verified from its first leaf; else only what
             members and clients read of it.
+        witnesses: what the settings ask for.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Federation:
         seed: int = 1,
         weights: Mapping[str, int] | None = None,
         logs_all: bool = False,
+        witnesses: int = 0,
     ) -> None:
         self.random_bytes = random.Random(seed).randbytes
         self.rules, self.spec = rules or AggregationRules(), spec
@@ -80,7 +82,9 @@ class Federation:
         self.rounds: dict[int, RoundState] = {}
         self.priors: list[PriorRecord] = []
         self.revoked: set[str] = set()
-        self.settings = settings.Federation(name=NAME, model=spec.to_json(), aggregation=self.rules)
+        self.settings = settings.Federation(
+            name=NAME, model=spec.to_json(), aggregation=self.rules, witnesses=witnesses
+        )
         self.logs_all = logs_all
         if logs_all:
             key = signatures.public_bytes(self.roster_key)

@@ -50,6 +50,18 @@ class Bundle:
         """The log's name."""
         return checkpoint.name_of(self.service_key)
 
+    @property
+    def newest(self) -> str:
+        """The signed checkpoint of most leaves.
+
+        Raises:
+            VerificationError: there is none, or one is not signed by the service key, or of another log.
+            EncodingError: one does not have its form.
+        """
+        if not self.notes:
+            raise VerificationError("nobody signed this log: there is no checkpoint in it")
+        return max(self.notes, key=lambda note: open_position(note, self.service_key).size)
+
     def lines(self) -> Iterator[bytes]:
         """The lines of the file, each with its line break.
 

@@ -12,9 +12,9 @@ from fgpr.auditlog.entries import (
     TicketIssued,
 )
 from fgpr.auditlog.positions import check_position
+from fgpr.auditlog.rostered import Admitted, check_members
 from fgpr.auditlog.trail import Fixed, Trail, add, require
 from fgpr.federated.publication import codec_for
-from fgpr.secagg.roster import Roster, RosterEntry
 
 
 def follow_creation(trail: Trail, leaf: FederationCreated, roster_keys: Mapping[str, bytes]) -> None:
@@ -37,7 +37,7 @@ def follow_ticket(trail: Trail, leaf: TicketIssued) -> None:
     add(trail.tickets, leaf.ticket, leaf, f"the ticket of {leaf.client}")
 
 
-def follow_enrolment(trail: Trail, leaf: Enrolled) -> None:
+def follow_enrolment(trail: Trail, index: int, leaf: Enrolled) -> None:
     """A party takes up its ticket, once, with a key of its own, and declares a weight where the federation asks."""
     party = leaf.federation, leaf.client
     _require_open(trail, leaf.federation)
@@ -55,7 +55,7 @@ def follow_enrolment(trail: Trail, leaf: Enrolled) -> None:
         leaf.declared.verify(leaf.identity_key)
         trail.declared[party] = (leaf.declared,)
     trail.taken.add(leaf.ticket)
-    trail.held[party], trail.holders[leaf.identity_key] = (leaf.identity_key,), party
+    trail.held[party], trail.holders[leaf.identity_key] = ((index, leaf.identity_key),), party
     trail.roles[party], trail.opening_keys[party] = leaf.role, {}
 
 
@@ -74,7 +74,7 @@ def follow_revocation(trail: Trail, index: int, federation: str, client: str) ->
     add(trail.revoked, party, index, f"the revocation of {client}")
 
 
-def follow_rotation(trail: Trail, leaf: KeyReplaced) -> None:
+def follow_rotation(trail: Trail, index: int, leaf: KeyReplaced) -> None:
     """Both keys sign the change; the weight that was declared stays."""
     party, change = (leaf.federation, leaf.client), leaf.rotation.change
     require((change.federation, change.holder) == party, f"the key change is not {leaf.client}'s")
@@ -89,44 +89,54 @@ def follow_rotation(trail: Trail, leaf: KeyReplaced) -> None:
     for signed in declared:
         signed.verify(change.new_key)
     trail.enrolled[party], trail.holders[change.new_key] = change.new_key, party
-    trail.held[party] = (*trail.held[party], change.new_key)
+    trail.held[party] = (*trail.held[party], (index, change.new_key))
     if declared:
         trail.declared[party] = before + declared
 
 
 def follow_state(trail: Trail, leaf: StateChanged) -> None:
-    """Nothing changes any more once a federation is closed."""
-    _require_open(trail, leaf.federation)
+    """Nothing changes any more once a federation is closed; only a carried theta is released from its roster."""
+    name, prior = leaf.federation, trail.newest_prior(leaf.federation)
+    _require_open(trail, name)
     if leaf.state != "released":
-        trail.states[leaf.federation] = "open" if leaf.state == "resumed" else leaf.state
+        trail.states[name] = "open" if leaf.state == "resumed" else leaf.state
+        return
+    carried = prior is not None and prior.theta_version != prior.version
+    require(carried, "a theta is released from its roster that was not carried")
+    trail.released[name] = 0 if prior is None else prior.version
 
 
 def follow_roster(trail: Trail, index: int, leaf: RosterSigned) -> None:
-    """The next version, signed by the roster key, of enrolled clients with their own keys and weights.
-
-    It hides no revocation that stands in the log before its checkpoint.
-    """
+    """The next version, signed by the roster key: every client that is enrolled at its checkpoint, as it is there."""
     name, roster = leaf.federation, leaf.roster.message
     require(roster.federation == name, f"the roster is one of {roster.federation}")
     leaf.roster.verify(trail.federations[name].roster_key)
     newest = trail.newest_roster(name)
     require(roster.version == newest + 1, f"roster {roster.version} follows version {newest}")
-    check_position(trail, index, roster.checkpoint)
+    check_position(trail, index, roster.checkpoint, _size_before(trail, name))
+    check_members(roster, _admitted(trail, name, roster.checkpoint.size))
     roster.verify_declared()
     for entry in roster.clients:
-        _check_entry(trail, roster, entry)
+        known = [signed.message for signed in trail.declared.get((name, entry.client), ())[-1:]]
+        named = [] if entry.declared is None else [entry.declared.message]
+        require(named == known, f"{entry.client} declared another weight when it enrolled")
     trail.add_roster(leaf.roster)
 
 
-def _check_entry(trail: Trail, roster: Roster, entry: RosterEntry) -> None:
-    party = roster.federation, entry.client
-    require(trail.roles.get(party) == "client", f"{entry.client} stands in the roster and is no client")
-    require(entry.identity_key in trail.held[party], f"{entry.client} never had the key that the roster names")
-    known = [signed.message for signed in trail.declared.get(party, ())[-1:]]
-    named = [] if entry.declared is None else [entry.declared.message]
-    require(named == known, f"{entry.client} declared another weight when it enrolled")
-    revoked = trail.revoked.get(party, roster.checkpoint.size) < roster.checkpoint.size
-    require(entry.revoked or not revoked, f"roster {roster.version} hides that {entry.client} is revoked")
+def _size_before(trail: Trail, name: str) -> int:
+    """Leaves that the roster before counts: membership does not go back behind them."""
+    newest = trail.rosters.get((name, trail.newest_roster(name)))
+    return 0 if newest is None else newest.message.checkpoint.size
+
+
+def _admitted(trail: Trail, name: str, size: int) -> dict[str, Admitted]:
+    """The clients of a federation as they were when the log had so many leaves."""
+    found = {}
+    for party, held in trail.held.items():
+        keys = [key for place, key in held if place < size]
+        if party[0] == name and trail.roles[party] == "client" and keys:
+            found[party[1]] = Admitted(keys[-1], trail.revoked.get(party, size) < size)
+    return found
 
 
 def _require_open(trail: Trail, name: str) -> None:

@@ -1,4 +1,4 @@
-"""What a plan in the log has to hold to: drawn from settings and roster, keys registered, void proofs logged."""
+"""What a plan in the log has to hold to: drawn from settings and roster in force, keys registered, proofs logged."""
 
 from fgpr.auditlog.trail import Trail, require
 from fgpr.secagg.messages import Plan
@@ -34,6 +34,25 @@ def check_drawn(trail: Trail, plan: Plan) -> None:
     )
     other = [name for name in type(plan).model_fields if getattr(plan, name) != getattr(drawn, name)]
     require(not other, f"round {plan.round} is not planned by the settings and the roster: {', '.join(other)}")
+
+
+def check_roster(trail: Trail, plan: Plan) -> None:
+    """Check that a plan draws from the roster in force: with several to choose from, its keeper could choose the draw.
+
+    The newest one is in force; where theta is carried, that of the round before, until the operator releases it.
+
+    Raises:
+        VerificationError: it draws from another one, or from one that is not in the log.
+    """
+    name, prior = plan.federation, trail.newest_prior(plan.federation)
+    in_force = trail.newest_roster(name)
+    if prior is not None and prior.theta_version != prior.version and trail.released.get(name) != prior.version:
+        in_force = trail.plans[name, trail.newest_round(name)].message.roster_version
+    roster = trail.rosters.get((name, plan.roster_version))
+    digest = None if roster is None else roster.message.digest()
+    require(plan.roster_digest == digest, f"round {plan.round} names a roster that is not here")
+    named = plan.roster_version
+    require(named == in_force, f"round {plan.round} draws from roster {named}, and roster {in_force} is in force")
 
 
 def check_keys(trail: Trail, plan: Plan) -> None:

@@ -1,6 +1,7 @@
 """What leaves about rounds have to hold to: plans, cohorts, aborted and void rounds, complaints, convictions."""
 
 from collections.abc import Sequence
+from itertools import product
 
 from fgpr.auditlog import membership_leaves
 from fgpr.auditlog.entries import (
@@ -13,13 +14,15 @@ from fgpr.auditlog.entries import (
     RoundPlanned,
     RoundVoid,
 )
-from fgpr.auditlog.planned import check_drawn, check_keys, check_void_proofs
+from fgpr.auditlog.planned import check_drawn, check_keys, check_roster, check_void_proofs
 from fgpr.auditlog.positions import check_position
 from fgpr.auditlog.trail import RoundKey, Trail, add, require
 from fgpr.errors import VerificationError
 from fgpr.secagg.complaint import check_complaint, convicted
 from fgpr.secagg.groups import fewest_groups
+from fgpr.secagg.member import check_difference
 from fgpr.secagg.messages import Cohort, Plan
+from fgpr.secagg.planning import committee_of
 from fgpr.secagg.roster import Roster
 from fgpr.secagg.stages import RUNNING, Event, Stage, after
 
@@ -97,9 +100,7 @@ def _follow_plan(trail: Trail, index: int, leaf: RoundPlanned) -> None:
     named = plan.prior_version, plan.theta_version, plan.prior_digest
     known = None if prior is None else (prior.version, prior.theta_version, prior.digest())
     require(named == known, f"round {plan.round} does not start from the newest prior")
-    roster = trail.rosters.get((name, plan.roster_version))
-    digest = None if roster is None else roster.message.digest()
-    require(plan.roster_digest == digest, f"round {plan.round} names a roster that is not here")
+    check_roster(trail, plan)
     check_position(trail, index, plan.checkpoint)
     check_void_proofs(trail, plan)
     check_keys(trail, plan)
@@ -115,6 +116,7 @@ def _follow_cohort(trail: Trail, index: int, leaf: CohortClosed) -> None:
     _check_plan_of(plan, cohort)
     check_position(trail, index, cohort.checkpoint, plan.checkpoint.size)
     _check_counted(trail, plan, cohort)
+    _check_differences(trail, plan, cohort)
     move(trail, key, Event.CLOSED)
     trail.cohorts[key] = leaf.cohort
     trail.steps[key].append((index, leaf.kind))
@@ -125,16 +127,30 @@ def _check_counted(trail: Trail, plan: Plan, cohort: Cohort) -> None:
     require(names == sorted(set(names)), "the cohort counts a client twice, or out of order")
     strangers = sorted(set(names) - set(plan.invited))
     require(not strangers, f"the cohort counts {', '.join(strangers)}, not invited")
-    gone = [
-        one
-        for one in names
-        if trail.revoked.get((plan.federation, one), cohort.checkpoint.size) < cohort.checkpoint.size
-    ]
+    # Whatever checkpoint it names: with an older one than the last, a revocation could be gone back behind.
+    gone = [one for one in names if (plan.federation, one) in trail.revoked]
     require(not gone, f"the cohort counts {', '.join(gone)}, revoked before it was closed")
     groups = [part for part in plan.parts(cohort.clients()) if part]
     fewest = min(map(len, groups), default=0)
     require(fewest >= plan.min_cohort, f"the cohort counts {fewest} clients together, and {plan.min_cohort} are needed")
     require(len(groups) >= fewest_groups(plan.groups), f"the cohort counts {len(groups)} of {plan.groups} groups")
+
+
+def _check_differences(trail: Trail, plan: Plan, cohort: Cohort) -> None:
+    """What a cohort and another one of the same theta differ by is a sum, too: a member's check 10, for all of them."""
+    name = plan.federation
+    for number in range(plan.round - 1, 0, -1):
+        earlier, roster = round_of(trail, (name, number))
+        if earlier.theta_version != plan.theta_version:
+            return
+        other = trail.cohorts.get((name, number))
+        if other is None or trail.stages[name, number] is Stage.VOID:
+            continue
+        own = committee_of(plan, trail.rosters[name, plan.roster_version].message)
+        least = max(own.corrupt_group, committee_of(earlier, roster).corrupt_group) + 2
+        for part, opened in product(plan.parts(cohort.clients()), earlier.parts(other.message.clients())):
+            if not set(part).isdisjoint(opened):
+                check_difference(frozenset(part), frozenset(opened), least)
 
 
 def _follow_abort(trail: Trail, index: int, leaf: RoundAborted) -> None:

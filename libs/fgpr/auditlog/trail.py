@@ -69,10 +69,11 @@ class Trail:
         federations: settings and roster keys, as they were created.
         fixed: what the settings fix for every plan.
         states: "open", "paused" or "closed", by federation.
+        released: version of the last carried prior that the operator released from its roster, by federation.
         tickets: by the hash of their secret, those that were taken up included.
         taken: hashes of the tickets that were taken up.
         enrolled: present identity keys.
-        held: every identity key that a party had, the present one last.
+        held: every identity key that a party had, the present one last, each with the place of its leaf.
         holders: whose each identity key is or was.
         roles: "client" or "reader".
         declared: declared weights, of those that declared one: the same under each key, the present one last.
@@ -98,10 +99,11 @@ class Trail:
     federations: dict[str, FederationCreated] = field(default_factory=dict)
     fixed: dict[str, Fixed] = field(default_factory=dict)
     states: dict[str, State] = field(default_factory=dict)
+    released: dict[str, int] = field(default_factory=dict)
     tickets: dict[bytes, TicketIssued] = field(default_factory=dict)
     taken: set[bytes] = field(default_factory=set)
     enrolled: dict[Party, bytes] = field(default_factory=dict)
-    held: dict[Party, tuple[bytes, ...]] = field(default_factory=dict)
+    held: dict[Party, tuple[tuple[int, bytes], ...]] = field(default_factory=dict)
     holders: dict[bytes, Party] = field(default_factory=dict)
     roles: dict[Party, str] = field(default_factory=dict)
     declared: dict[Party, tuple[Signed[DeclaredWeight], ...]] = field(default_factory=dict)

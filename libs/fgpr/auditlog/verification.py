@@ -79,13 +79,13 @@ def _follow(trail: Trail, index: int, leaf: entries.Leaf, roster_keys: Mapping[s
         case entries.TicketIssued():
             membership_leaves.follow_ticket(trail, leaf)
         case entries.Enrolled():
-            membership_leaves.follow_enrolment(trail, leaf)
+            membership_leaves.follow_enrolment(trail, index, leaf)
         case entries.OpeningKeyRegistered():
             membership_leaves.follow_opening_key(trail, leaf)
         case entries.Revoked():
             membership_leaves.follow_revocation(trail, index, leaf.federation, leaf.client)
         case entries.KeyReplaced():
-            membership_leaves.follow_rotation(trail, leaf)
+            membership_leaves.follow_rotation(trail, index, leaf)
         case entries.StateChanged():
             membership_leaves.follow_state(trail, leaf)
         case entries.RosterSigned():

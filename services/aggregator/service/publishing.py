@@ -29,12 +29,16 @@ def close(context: Context, connection: Connection, row: RoundRow) -> None:
     barred = revoked | _opened_elsewhere(connection, row)
     headers = {client: header for client, header in stored.items() if client not in barred}
     least = committee_of(plan, roster_of(connection, row)).corrupt_group + 2
-    cohort = opening.close(
-        plan, plan.digest(), headers, audit.position(connection), _opened_before(connection, row), least
-    )
+    before = _opened_before(connection, row)
+    cohort = opening.close(plan, plan.digest(), headers, audit.position(connection), before, least)
     if cohort is None:
         needed = f"{plan.min_cohort} are needed" if plan.groups == 1 else _needed_by_group(plan)
         reason = f"{len(headers)} contributions could be counted, {needed}"
+        if before:
+            reason += (
+                "; an earlier sum from the same numbers may have been opened, so that only whoever was counted in it "
+                f"is counted again: all of them, or at least {least} fewer"
+            )
         abort(context, connection, row, Event.TOO_FEW_CONTRIBUTIONS, reason)
         return
     signed = Signed[Cohort].make(context.keys.service(), cohort)

@@ -9,12 +9,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from aggregator.service import audit
 from aggregator.service.context import Context
-from aggregator.storage import clients, federations, log, retired_keys, rounds
+from aggregator.storage import clients, federations, log, rounds
 from aggregator.storage.engine import Connection
 from aggregator.storage.federations import FederationRow
 from fgpr import merkle, signatures
-from fgpr.auditlog import entries
 from fgpr.auditlog.entries import RosterSigned
+from fgpr.auditlog.rostered import admitted_by, check_members
 from fgpr.errors import (
     CommitteeError,
     Conflict,
@@ -169,7 +169,7 @@ def bring_in(context: Context, signed: Signed[Roster]) -> bool:
         following = 1 if newest is None else newest.message.version + 1
         if message.version != following:
             raise Conflict(f"roster {message.version} of {name}: version {following} comes next; export it again")
-        _check_position(connection, message.checkpoint)
+        _check_position(connection, message.checkpoint, 0 if newest is None else newest.message.checkpoint.size)
         _check_members(connection, message)
         stale = draft(connection, name).clients != message.clients
         _put_in_force(context, connection, signed, stale=stale)
@@ -183,28 +183,22 @@ def _put_in_force(context: Context, connection: Connection, signed: Signed[Roste
     audit.record(context, connection, [RosterSigned(federation=name, roster=signed)])
 
 
-def _check_position(connection: Connection, named: LogPosition) -> None:
+def _check_position(connection: Connection, named: LogPosition, before: int) -> None:
     size = log.read_head(connection)[0].size
+    if named.size < before:
+        raise VerificationError(f"its checkpoint of {named.size} leaves is older than that of the roster before")
     if named.size > size or merkle.frontier(named.size, log.node_reader(connection)).root() != named.root:
         raise VerificationError(f"its checkpoint of {named.size} leaves is not one of this log of {size}")
 
 
 def _check_members(connection: Connection, message: Roster) -> None:
     known = {client.client: client for client in clients.read_admitted(connection, message.federation)}
-    # One whose key was replaced meanwhile is no fault of the roster, which its signer signs only once: that client sits
-    # out until the next version.
-    keys = retired_keys.of_clients(connection, message.federation)
-    keys |= {(client.client, client.identity_key) for client in known.values()}
+    # As of its checkpoint: a key that was replaced meanwhile is no fault of the roster, which its signer signs only
+    # once; that client sits out until the next version.
+    leaves = log.read_leaves(connection, 0, message.checkpoint.size)
+    check_members(message, admitted_by(leaves, message.federation))
     for entry in message.clients:
-        if (entry.client, entry.identity_key) not in keys:
-            raise VerificationError(f"{entry.client} is not enrolled with the key that the roster names")
         declared, weight = known[entry.client].declared, None if entry.declared is None else entry.declared.message
         if weight != (None if declared is None else Signed[DeclaredWeight].decode(declared).message):
             raise VerificationError(f"{entry.client} did not declare the weight that the roster names when it enrolled")
     message.verify_declared()
-    # Members look for revocations from the roster's checkpoint on: an earlier one must stand in the roster.
-    leaves = log.read_leaves(connection, 0, message.checkpoint.size)
-    revoked = {entries.revoked_by(leaf, message.federation) for leaf in leaves}
-    active = [client for client in message.active() if client in revoked]
-    if active:
-        raise VerificationError(f"{', '.join(active)}: revoked before its checkpoint, and not in the roster")

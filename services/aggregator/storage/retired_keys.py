@@ -63,12 +63,6 @@ def count_all(connection: Connection, federation: str) -> int:
     return connection.execute(_COUNT_ALL, {"name": federation}).scalar_one()
 
 
-def of_clients(connection: Connection, federation: str) -> set[tuple[str, bytes]]:
-    """Client and key of every replaced key in a federation."""
-    query = select(retired_keys.c.holder, retired_keys.c.identity_key).where(retired_keys.c.federation == federation)
-    return {(row.holder, row.identity_key) for row in connection.execute(query)}
-
-
 # Written down once, as in storage.rounds.
 _READ = select(retired_keys).where(retired_keys.c.key_id == bindparam("key"))
 _COUNT_ALL = select(func.count()).select_from(retired_keys).where(retired_keys.c.federation == bindparam("name"))

@@ -15,6 +15,7 @@ from aggregator.keys import KeyDirectory
 from aggregator.service import enrolment, inspection, rosters, schedule, steering
 from aggregator.service.roster_signing import sign_draft
 from aggregator.storage import federations
+from fgpr import merkle
 from fgpr.errors import CommitteeError, Conflict, Unavailable, UnknownResource, VerificationError
 from fgpr.message import Signed
 from fgpr.secagg.messages import LogPosition
@@ -198,11 +199,17 @@ def test_what_contradicts_the_log_or_the_enrolments_is_refused(aggregator: Aggre
         (VerificationError, "does not hold", signed(other)),
         (Conflict, "version 1 comes next", signed(version=2)),
         (UnknownResource, "no federation", signed(federation="bridges")),
-        (VerificationError, "not enrolled with the key", signed(clients=(swapped, second, *rest))),
-        (VerificationError, "aa is not enrolled", signed(clients=(stranger, first, second, *rest))),
+        (VerificationError, "a key that client-00 does not have", signed(clients=(swapped, second, *rest))),
+        (VerificationError, "names aa, who is not enrolled", signed(clients=(stranger, first, second, *rest))),
+        (VerificationError, "leaves out client-00", signed(clients=(second, *rest))),
         (
             VerificationError,
-            "client-01: revoked before its checkpoint",
+            "calls client-00 revoked, who is not",
+            signed(clients=(first.model_copy(update={"revoked": True}), second, *rest)),
+        ),
+        (
+            VerificationError,
+            "hides that client-01 is revoked",
             signed(clients=(first, second.model_copy(update={"revoked": False}), *rest)),
         ),
         (VerificationError, "not one of this log", signed(checkpoint=LogPosition(size=999, root=bytes(32)))),
@@ -218,6 +225,9 @@ def test_what_contradicts_the_log_or_the_enrolments_is_refused(aggregator: Aggre
             rosters.bring_in(aggregator.context, roster)
         assert aggregator.dump() == before
     assert rosters.bring_in(aggregator.context, signed()) is False
+    older = signed(version=2, checkpoint=LogPosition(size=0, root=merkle.EMPTY_ROOT), clients=())
+    with pytest.raises(VerificationError, match="older than that of the roster before"):
+        rosters.bring_in(aggregator.context, older)
 
 
 def test_a_roster_key_that_is_missing_or_another_one_is_a_fault_of_this_machine(tmp_path: Path) -> None:

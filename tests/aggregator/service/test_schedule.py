@@ -71,6 +71,13 @@ def test_an_opened_cohort_keeps_a_round_from_being_void(aggregator: Aggregator) 
     assert aggregator.round(1).stage is Stage.ABORTED
     aggregator.pass_opening()
     assert aggregator.round(1).stage is Stage.CARRIED
+    # One fewer would be told apart from the others: three are enough by number, and none of them is counted.
+    for party in parties[:3]:
+        party.contribute()
+    aggregator.pass_contributing()
+    told = aggregator.round(2).reason or ""
+    assert told.startswith("3 contributions could be counted, 3 are needed; an earlier sum from the same numbers may")
+    assert told.endswith("all of them, or at least 3 fewer")
 
 
 def test_nobody_contributed_so_the_next_round_opens_at_once(aggregator: Aggregator) -> None:

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from fgpr import canonical, signatures
+from fgpr import canonical, merkle, signatures
 from fgpr.auditlog import entries
 from fgpr.message import Signed
 from fgpr.rotation import SignedKeyChange
 from fgpr.secagg.declared_weight import DeclaredWeight
+from fgpr.secagg.messages import LogPosition
 from fgpr.secagg.planning import AggregationRules
+from fgpr.secagg.roster import RosterEntry
 from support.client import NAME
 from support.federation import Federation
 from support.forged_log import (
@@ -23,6 +25,7 @@ from support.forged_log import (
     READERS_KEY,
     ForgedLog,
     played,
+    position_of,
     readers,
     replaced,
     state,
@@ -56,7 +59,11 @@ def weighed() -> ForgedLog:
 def test_the_log_as_it_is(log: ForgedLog, weighed: ForgedLog) -> None:
     trail = log.verify()
     assert trail.enrolled[NAME, READER] == signatures.public_bytes(ITS_NEXT_KEY)
-    assert trail.held[NAME, READER] == (signatures.public_bytes(READERS_KEY), trail.enrolled[NAME, READER])
+    size = len(log.leaves)
+    assert trail.held[NAME, READER] == (
+        (size - 3, signatures.public_bytes(READERS_KEY)),
+        (size - 2, trail.enrolled[NAME, READER]),
+    )
     assert trail.roles[NAME, READER] == "reader"
     assert trail.states == {NAME: "open"}
     assert trail.epochs == ["e" * 22]
@@ -68,7 +75,7 @@ def test_the_log_as_it_is(log: ForgedLog, weighed: ForgedLog) -> None:
 def test_states_follow_each_other(log: ForgedLog) -> None:
     log.append(state("paused"))
     assert log.verify().states == {NAME: "paused"}
-    log.append(state("resumed"), state("released"))
+    log.append(state("resumed"))
     assert log.verify().states == {NAME: "open"}
     log.append(state("closed"))
     assert log.verify().states == {NAME: "closed"}
@@ -249,6 +256,11 @@ def entry(log: ForgedLog, place: int = 0, nth: int = 0, **fields: Any) -> dict[s
     return {"clients": tuple(clients)}
 
 
+def with_stranger(log: ForgedLog) -> dict[str, Any]:
+    known = log.leaf("roster").roster.message.clients
+    return {"clients": (*known, known[0].model_copy(update={"client": "zoe", "identity_key": bytes(32)}))}
+
+
 @pytest.mark.parametrize(
     ("forge", "reason"),
     [
@@ -264,11 +276,19 @@ def entry(log: ForgedLog, place: int = 0, nth: int = 0, **fields: Any) -> dict[s
         ),
         (
             lambda log: log.change_document("roster", **entry(log, client="client-000")),
-            "client-000 stands in the roster and is no client",
+            "roster 1 leaves out client-00, enrolled before its checkpoint",
+        ),
+        (
+            lambda log: log.change_document("roster", clients=log.leaf("roster").roster.message.clients[:4]),
+            "roster 1 leaves out client-04, enrolled before its checkpoint",
+        ),
+        (
+            lambda log: log.change_document("roster", **with_stranger(log)),
+            "roster 1 names zoe, who is not enrolled as a client at its checkpoint",
         ),
         (
             lambda log: log.change_document("roster", **entry(log, identity_key=bytes(32))),
-            "client-00 never had the key that the roster names",
+            "roster 1 names a key that client-00 does not have at its checkpoint",
         ),
         (
             lambda log: log.change_document(
@@ -280,6 +300,18 @@ def entry(log: ForgedLog, place: int = 0, nth: int = 0, **fields: Any) -> dict[s
             lambda log: log.change_document("roster", -1, **entry(log, 4, -1, revoked=False)),
             "roster 2 hides that client-04 is revoked",
         ),
+        (
+            lambda log: log.change_document("roster", -1, **entry(log, 3, -1, revoked=True)),
+            "roster 2 calls client-03 revoked, who is not",
+        ),
+        (
+            lambda log: log.change_document("roster", -1, **entry(log, 3, -1, may_serve=False)),
+            "roster 2 keeps client-03 from serving",
+        ),
+        (
+            lambda log: log.change_document("roster", -1, checkpoint=LogPosition(size=0, root=merkle.EMPTY_ROOT)),
+            r"its checkpoint of 0 leaves is not between 17 and \d+",
+        ),
     ],
 )
 def test_what_a_roster_may_not_say(log: ForgedLog, forge: Callable[[ForgedLog], int], reason: str) -> None:
@@ -287,10 +319,41 @@ def test_what_a_roster_may_not_say(log: ForgedLog, forge: Callable[[ForgedLog], 
 
 
 def test_a_reader_stands_in_no_roster(log: ForgedLog) -> None:
-    fields = entry(log, 4, client=READER, identity_key=signatures.public_bytes(ITS_NEXT_KEY))
+    known = log.leaf("roster", -1).roster.message.clients
+    reader = known[0].model_copy(update={"client": READER, "identity_key": signatures.public_bytes(ITS_NEXT_KEY)})
+    log.refuses(third_roster(log, *known, reader), "roster 3 names reader-00, who is not enrolled as a client")
+
+
+def third_roster(log: ForgedLog, *clients: RosterEntry) -> int:
+    """One that is signed at the end of the log; its place."""
+    checkpoint = position_of([leaf.encode() for leaf in log.leaves])
     place = log.append(log.leaf("roster", -1))
-    log.change_document("roster", -1, version=3, **fields)
-    log.refuses(place, "reader-00 stands in the roster and is no client")
+    log.change_document("roster", -1, version=3, clients=clients, checkpoint=checkpoint)
+    return place
+
+
+def test_a_roster_brings_no_replaced_key_back(log: ForgedLog) -> None:
+    known = log.leaf("roster", -1).roster.message.clients
+    own = log.made.clients["client-00"].identity_key
+    rotation = SignedKeyChange.make(NAME, "client-00", own, A_THIRD_KEY)
+    log.append(entries.KeyReplaced(federation=NAME, client="client-00", rotation=rotation, declared=None))
+    renewed = known[0].model_copy(update={"identity_key": signatures.public_bytes(A_THIRD_KEY)})
+    log.refuses(third_roster(log, *known), "roster 3 names a key that client-00 does not have at its checkpoint")
+    log.change_document("roster", -1, clients=(renewed, *known[1:]))
+    log.verify()
+
+
+def test_a_roster_that_waited_for_its_signature_is_true_as_of_its_checkpoint(log: ForgedLog) -> None:
+    """Who enrolled, left or replaced its key meanwhile stands in the next one."""
+    second = log.leaf("roster", -1).roster.message
+    place = third_roster(log, *second.clients)
+    rotation = SignedKeyChange.make(NAME, "client-00", log.made.clients["client-00"].identity_key, A_THIRD_KEY)
+    log.insert(
+        place,
+        entries.KeyReplaced(federation=NAME, client="client-00", rotation=rotation, declared=None),
+        entries.Revoked(federation=NAME, client="client-01", by="client"),
+    )
+    log.verify()
 
 
 def test_a_weight_in_the_roster_is_signed_by_its_client(weighed: ForgedLog) -> None:

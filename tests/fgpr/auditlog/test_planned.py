@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from fgpr.auditlog.entries import RosterSigned
 from fgpr.message import Signed
 from fgpr.secagg.messages import Cohort, LogPosition, Seat
+from fgpr.secagg.roster import Roster
+from support.client import NAME
 from support.federation import Federation
 from support.forged_log import READERS_KEY, ForgedLog, cohort_of, elsewhere, plan_of, played, state, without
 
@@ -55,6 +58,40 @@ def in_a_federation(name: str) -> Forge:
 )
 def test_what_a_plan_may_not_say(log: ForgedLog, forge: Forge, reason: str) -> None:
     log.refuses(forge(log), reason)
+
+
+def another_roster(log: ForgedLog, nth: int) -> int:
+    """Roster 2 comes into force right before a plan; the place of that plan."""
+    first = log.leaf("roster").roster.message
+    second = Signed[Roster].make(log.made.roster_key, first.model_copy(update={"version": 2, "nonce": bytes(32)}))
+    return log.insert(log.find("plan", nth), RosterSigned(federation=NAME, roster=second)) + 1
+
+
+def of_roster_2(log: ForgedLog, nth: int) -> int:
+    return log.change_document(
+        "plan", nth, roster_version=2, roster_digest=log.leaf("roster", 1).roster.message.digest()
+    )
+
+
+def test_a_plan_draws_from_the_newest_roster(log: ForgedLog) -> None:
+    log.refuses(another_roster(log, 0), "round 1 draws from roster 1, and roster 2 is in force")
+
+
+def test_a_carried_theta_stays_with_its_roster_until_it_is_released(log: ForgedLog) -> None:
+    another_roster(log, 3)
+    log.refuses(of_roster_2(log, 3), "round 4 draws from roster 2, and roster 1 is in force")
+    log.insert(log.find("plan", 3), state("released"))
+    # The plan holds now, and is another one than that of the cohort that was closed.
+    log.refuses(log.find("plan", 3) + 1, "the cohort is not of the plan of round 4")
+    log.refuses(log.change_document("plan", 3, **first_roster(log)), "round 4 draws from roster 1, and roster 2 is in")
+
+
+def first_roster(log: ForgedLog) -> dict[str, Any]:
+    return {"roster_version": 1, "roster_digest": log.leaf("roster").roster.message.digest()}
+
+
+def test_only_a_carried_theta_is_released(log: ForgedLog) -> None:
+    log.refuses(log.append(state("released")), "a theta is released from its roster that was not carried")
 
 
 def seats(log: ForgedLog, nth: int = 0, **fields: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from fgpr.auditlog import entries
 from fgpr.message import Signed
 from fgpr.secagg.messages import Complaint, LogPosition
 from fgpr.secagg.planning import AggregationRules
+from fgpr.secagg.stages import Event
 from support.client import NAME
 from support.federation import Federation
 from support.forged_log import READERS_KEY, ForgedLog, cohort_of, elsewhere, plan_of, played, without
@@ -51,6 +52,13 @@ def members(log: ForgedLog, *order: int) -> dict[str, Any]:
     return {"members": tuple(found[place] for place in order)}
 
 
+def revoked_before_closing(log: ForgedLog) -> int:
+    """A revocation between plan and cohort, and a cohort that names the checkpoint from before it."""
+    place = log.find("cohort")
+    log.insert(place, entries.Revoked(federation=NAME, client="client-04", by="operator"))
+    return place + 1
+
+
 def revoked_meanwhile(log: ForgedLog) -> int:
     """The second cohort counts nobody who was revoked; it counts client-04 here, who was."""
     last = log.leaf("cohort", 1).cohort.message
@@ -86,16 +94,43 @@ def revoked_meanwhile(log: ForgedLog) -> int:
             "the cohort counts stranger, not invited",
         ),
         (revoked_meanwhile, "the cohort counts client-04, revoked before it was closed"),
+        (revoked_before_closing, "the cohort counts client-04, revoked before it was closed"),
         (
             lambda log: log.change_document("cohort", **members(log, 0, 1)),
             "the cohort counts 2 clients together, and 3",
         ),
         (lambda log: log.change_document("cohort", members=()), "the cohort counts 0 clients together, and 3"),
-        (lambda log: log.append(log.leaf("cohort")), "a round in stage published does not know closed"),
+        (
+            lambda log: log.insert(log.find("prior", 1) + 1, log.leaf("cohort")),
+            "a round in stage published does not know closed",
+        ),
     ],
 )
 def test_what_a_cohort_may_not_say(log: ForgedLog, forge: Forge, reason: str) -> None:
     log.refuses(forge(log), reason)
+
+
+def test_two_cohorts_of_one_theta_differ_by_nobody_or_by_enough() -> None:
+    made = Federation(6, logs_all=True)
+    for ends in (Event.TOO_FEW_OPENINGS, None):
+        made.plan()
+        for name in made.names:
+            made.contribute(name, np.zeros(3))
+        made.close()
+        if ends is not None:
+            made.abort(ends)
+            made.settle()
+    log = ForgedLog(made)
+    log.verify()
+    least = plan_of(log).min_cohort
+    for left_out in range(1, least):
+        place = log.change_document("cohort", 1, **members(log, *range(6 - left_out)))
+        few = 6 - left_out < least
+        log.refuses(
+            place, "the cohort counts" if few else f".* differ by {left_out} client.*; at least {least} or none"
+        )
+    place = log.change_document("cohort", 1, **members(log, *range(6 - least)))
+    log.verify()
 
 
 def test_enough_groups_are_counted() -> None:
