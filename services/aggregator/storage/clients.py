@@ -1,7 +1,7 @@
 """Rows of tickets, clients, their opening keys, and the nonces of their requests."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -13,7 +13,13 @@ from fgpr.message import Signed
 from fgpr.secagg.messages import OpeningKey
 
 MOST_NONCES = 1_000
-"""Requests with an effect by one key whose nonces are kept at one time: those of about 150 s. A round needs five."""
+"""Most requests with an effect by one key within COUNTED. A round needs five."""
+
+COUNTED = timedelta(seconds=150)
+"""As long as a signature holds, by a clock that is as far ahead as may be."""
+
+CLOCK_MARGIN = timedelta(hours=1)
+"""How far ahead a replica's clock may be and not forget nonces that another one would still need."""
 
 
 @dataclass(frozen=True)
@@ -212,9 +218,10 @@ def spend_nonce(connection: Connection, key_id: str, nonce: str, expires_at: dat
 
     Raises:
         Unauthenticated: it was spent before, and the request is a replay; or it is of an earlier epoch.
-        QuotaExceeded: this key spent MOST_NONCES that are kept still.
+        QuotaExceeded: this key spent MOST_NONCES within COUNTED.
     """
-    kept, epoch = connection.execute(_KEPT_AND_EPOCH, {"key": key_id}).one()
+    since = expires_at - COUNTED
+    kept, epoch = connection.execute(_KEPT_AND_EPOCH, {"key": key_id, "since": since}).one()
     if not nonce.startswith(epoch):
         raise Unauthenticated(
             "a backup was restored since this process started, and requests of the epoch before are worth nothing: "
@@ -223,7 +230,7 @@ def spend_nonce(connection: Connection, key_id: str, nonce: str, expires_at: dat
         )
     if kept >= MOST_NONCES:
         raise QuotaExceeded(
-            f"this key had {kept} effects within the time that a signature holds, the most that one may have: wait",
+            f"this key had {kept} effects within {COUNTED.seconds} s, the most that one may have: wait",
             limit=MOST_NONCES,
         )
     try:
@@ -233,8 +240,13 @@ def spend_nonce(connection: Connection, key_id: str, nonce: str, expires_at: dat
 
 
 def forget_nonces(connection: Connection, before: datetime) -> None:
-    """Remove nonces whose requests are too old to be accepted anyway."""
-    connection.execute(_FORGET, {"before": before})
+    """Remove nonces whose requests are too old to be accepted anyway, by any replica's clock.
+
+    Args:
+        connection: a writing transaction.
+        before: the present time by the clock of this replica, which may run fast or have jumped.
+    """
+    connection.execute(_FORGET, {"before": before - CLOCK_MARGIN})
 
 
 _COLUMNS = (
@@ -252,7 +264,10 @@ _KEY_HOLDER = select(*_COLUMNS).where(clients.c.key_id == bindparam("key"))
 _REVOKED = select(clients.c.client).where(clients.c.federation == bindparam("name"), clients.c.revoked_at.is_not(None))
 _COUNT_REVOKED = _REVOKED.with_only_columns(func.count())
 _KEPT_AND_EPOCH = select(
-    select(func.count()).select_from(nonces).where(nonces.c.key_id == bindparam("key")).scalar_subquery(),
+    select(func.count())
+    .select_from(nonces)
+    .where(nonces.c.key_id == bindparam("key"), nonces.c.expires_at >= bindparam("since"))
+    .scalar_subquery(),
     select(installation.c.epoch).scalar_subquery(),
 )
 _SPEND = insert(nonces)

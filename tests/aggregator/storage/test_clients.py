@@ -5,7 +5,7 @@ import pytest
 
 from aggregator.storage import clients, installation
 from aggregator.storage.clients import ClientRow, TicketRow
-from fgpr.errors import Conflict, Unauthenticated
+from fgpr.errors import Conflict, QuotaExceeded, Unauthenticated
 from fgpr.message import Signed
 from fgpr.secagg.messages import OpeningKey
 from support.aggregator import Aggregator
@@ -119,9 +119,22 @@ def test_nonces(aggregator: Aggregator) -> None:
     with pytest.raises(Unauthenticated, match="used before"), database.write() as connection:
         clients.spend_nonce(connection, "key", nonce, now + timedelta(1))
     with database.write() as connection:
-        # Kept until the last instant at which its request would be taken.
-        clients.forget_nonces(connection, now)
+        # By a replica whose clock is an hour ahead, at the last instant at which another one would take its request.
+        clients.forget_nonces(connection, now + timedelta(hours=1))
     assert len(aggregator.dump()["nonces"]) == 2
     with database.write() as connection:
-        clients.forget_nonces(connection, now + timedelta(milliseconds=1))
+        clients.forget_nonces(connection, now + timedelta(hours=1, milliseconds=1))
     assert aggregator.dump()["nonces"] == []
+
+
+def test_effects_of_some_minutes_count_against_a_key(aggregator: Aggregator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nonces are kept for an hour longer, and are no effects of the present then."""
+    monkeypatch.setattr(clients, "MOST_NONCES", 2)
+    database, now = aggregator.context.database, aggregator.clock()
+    with database.write() as connection:
+        epoch = installation.read_epoch(connection)
+        for number in range(2):
+            clients.spend_nonce(connection, "key", f"{epoch}{number}", now)
+        with pytest.raises(QuotaExceeded, match="2 effects within 150 s"):
+            clients.spend_nonce(connection, "key", f"{epoch}2", now + clients.COUNTED)
+        clients.spend_nonce(connection, "key", f"{epoch}3", now + clients.COUNTED + timedelta(milliseconds=1))
