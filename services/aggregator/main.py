@@ -106,14 +106,15 @@ def create_app(settings: Settings, context: Context) -> FastAPI:
 
     app = create_interface(settings.origin, life, metrics=settings.metrics == "here")
     metrics = Metrics(partial(statistics.read, context))
+    epoch = restoring.epoch(context)
     app.state.aggregator = Wiring(
         settings,
         context,
         threading.BoundedSemaphore(settings.waiters),
         metrics,
-        ReadinessCheck(context),
+        ReadinessCheck(context, epoch=epoch),
         TokenBuckets("key", settings.identity_rate, settings.identity_burst, time.monotonic),
-        restoring.epoch(context),
+        epoch,
         Lookout(context.bell, partial(round_views.state, context)),
     )
     # The last one that is added is the first that a request meets. Nothing is signed for who is over an allowance.

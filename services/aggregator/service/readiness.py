@@ -1,4 +1,4 @@
-"""Whether this process can do its work: database there, of the right schema and writable; keys readable."""
+"""Whether this process can do its work: database there, of its schema and epoch, and writable; keys readable."""
 
 import secrets
 import threading
@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from aggregator.service import restoring
 from aggregator.service.context import Context
 from aggregator.storage import migrate, probe
-from fgpr.errors import FgprError
+from fgpr.errors import Conflict, FgprError
 
 KEPT_SECONDS = 1.0
 """How long an answer serves further askers: nobody signs for this question, and it writes to the disk."""
@@ -36,10 +37,12 @@ class ReadinessCheck:
     Args:
         context: this process.
         clock: seconds that never run backwards.
+        epoch: that this process began in; None for any.
     """
 
-    def __init__(self, context: Context, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, context: Context, clock: Callable[[], float] = time.monotonic, epoch: str | None = None) -> None:
         self._context = context
+        self._epoch = epoch
         self._clock = clock
         self._looking = threading.Lock()
         self._last = Readiness(("the first look is under way",))
@@ -68,6 +71,7 @@ class ReadinessCheck:
         faults = []
         checks: dict[str, Callable[[], None]] = {
             "schema": partial(migrate.check_schema, self._context.database),
+            "epoch": self._check_epoch,
             "database": self._write,
             "keys": self._context.keys.check,
         }
@@ -80,6 +84,11 @@ class ReadinessCheck:
                 # Whoever asks wants an answer; what an unforeseen exception says may be too much of one.
                 faults.append(f"{part}: {type(error).__name__}")
         return faults
+
+    def _check_epoch(self) -> None:
+        # Its clients sign for an epoch that is no more, and would not be told so by it.
+        if self._epoch is not None and restoring.epoch(self._context) != self._epoch:
+            raise Conflict("a backup was restored since this process started: restart it")
 
     def _write(self) -> None:
         with self._context.database.write() as connection:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from aggregator.service import readiness
+from aggregator.service import readiness, restoring
 from aggregator.service.readiness import KEPT_SECONDS, ReadinessCheck
 from support.aggregator import Aggregator, together
 
@@ -42,6 +42,13 @@ def test_another_schema(aggregator: Aggregator) -> None:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     (fault,) = ReadinessCheck(aggregator.context, Seconds()).look().faults
     assert fault.startswith("schema: the database has schema 9999")
+
+
+def test_a_process_that_slept_through_a_restore(aggregator: Aggregator) -> None:
+    check = ReadinessCheck(aggregator.context, Seconds(), restoring.epoch(aggregator.context))
+    assert check.look().ready
+    restoring.begin_epoch(aggregator.context)
+    assert check.look().faults == ("epoch: a backup was restored since this process started: restart it",)
 
 
 def test_a_database_that_takes_no_writes(aggregator: Aggregator) -> None:
