@@ -182,7 +182,7 @@ def compare(
             )
         if earlier.size != later.size:
             if isinstance(whole, Bundle):
-                tree = merkle.Tree([merkle.leaf_hash(leaf) for leaf in whole.leaves])
+                tree = merkle.Tree(merkle.leaf_hashes(whole.leaves))
                 if tree.size < later.size:
                     raise DataError(f"the bundle has {tree.size} leaves, too few for a checkpoint of {later.size}")
                 proof = merkle.consistency_proof(earlier.size, later.size, tree.node)

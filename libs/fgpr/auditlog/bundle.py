@@ -144,7 +144,7 @@ def verify_bundle(bundle: Bundle, held: Sequence[LogPosition], roster_keys: Mapp
     newest = max(own, key=lambda position: position.size)
     if newest.size != len(bundle.leaves):
         raise VerificationError(f"the log has {len(bundle.leaves)} leaves, its newest checkpoint counts {newest.size}")
-    hashes = [merkle.leaf_hash(leaf) for leaf in bundle.leaves]
+    hashes = merkle.leaf_hashes(bundle.leaves)
     tree = merkle.Tree(hashes)
     for position in (*own, *held):
         verify_size(tree, position)

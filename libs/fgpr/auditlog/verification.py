@@ -34,7 +34,7 @@ def verify_trail(
             those before it; says which.
         EncodingError: a leaf does not have its form.
     """
-    tree = merkle.Tree([merkle.leaf_hash(leaf) for leaf in leaves])
+    tree = merkle.Tree(merkle.leaf_hashes(leaves))
     verify_size(tree, checkpoint)
     return follow_leaves(leaves, tree, service_key, roster_keys)
 

@@ -102,7 +102,7 @@ class _Round:
         headers = {name: upload.header.message for name, upload in sent.items()}
         cohort = opening.cohort_of(checked.plan, checked.digest, headers, _LOG)
         signed = Signed[Cohort].make(self._service, cohort)
-        trees = {name: merkle.Tree([merkle.leaf_hash(box) for box in upload.boxes]) for name, upload in sent.items()}
+        trees = {name: merkle.Tree(merkle.leaf_hashes(upload.boxes)) for name, upload in sent.items()}
         seats = range(1, checked.plan.threshold + checked.plan.spare + 1)
         answers = [self._open(signed, sent, trees, seat) for seat in seats if seat <= len(checked.plan.seats)]
         masked = {name: upload.masked for name, upload in sent.items()}

@@ -98,7 +98,7 @@ def masked_digest(masked: bytes) -> bytes:
 
 def boxes_root(boxes: tuple[bytes, ...]) -> bytes:
     """Merkle root over the boxes in seat order, as a header names it (RFC 6962), 32 bytes."""
-    return merkle.root([merkle.leaf_hash(box) for box in boxes])
+    return merkle.root(merkle.leaf_hashes(boxes))
 
 
 def _encode(

@@ -85,7 +85,7 @@ def check_tree(connection: Connection, leaves: list[bytes], frontier: merkle.Fro
     Raises:
         VerificationError, UnknownResource: they are not.
     """
-    tree, node = merkle.Tree([merkle.leaf_hash(leaf) for leaf in leaves]), log.node_reader(connection)
+    tree, node = merkle.Tree(merkle.leaf_hashes(leaves)), log.node_reader(connection)
     _require(frontier.size == tree.size and frontier.root() == tree.root(), "the head is not that of the leaves")
     for level in range(tree.size.bit_length()):
         for index in range(tree.size >> level):
