@@ -95,7 +95,8 @@ class KeyDirectory:
             return None
 
     def _ensure(self, name: str) -> Ed25519PrivateKey:
-        if not (self._folder / name).exists():
+        # Not `exists`, which raises where this user may not look.
+        if not os.access(self._folder / name, os.F_OK):
             self._create(name)
         return self._load(name)
 

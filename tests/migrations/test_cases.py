@@ -14,6 +14,7 @@ from aggregator.storage.engine import Database
 from fgpr.errors import LocalProtocolError
 from fgpr.secagg.stages import Stage
 from support.aggregator import Aggregator, served
+from support.backups import again
 from support.postgres import Postgres
 
 PREVIOUS = "0010"
@@ -55,7 +56,8 @@ def test_three_rounds_go_down_and_up_and_the_log_still_verifies(tmp_path: Path, 
             migrate.upgrade(database)
             assert rows(aggregator) == before
         inspection.verify_database(database, anchors)
-        # And it goes on where it was.
+        # And it goes on where it was, once it is started anew: the schema before knows of no epoch.
+        aggregator.app.state.aggregator = again(aggregator).state.aggregator
         for party in aggregator.parties.values():
             party.contribute()
         assert aggregator.round(ROUNDS + 1).stage is Stage.OPENING

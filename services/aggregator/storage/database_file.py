@@ -30,6 +30,11 @@ def check(url: str) -> None:
         return
     path = Path(url.removeprefix(SCHEME).partition("?")[0]).absolute()
     folder, user = path.parent, os.geteuid()
+    for above in reversed(folder.parents):
+        if above.exists() and not os.access(above, os.X_OK, effective_ids=True):
+            raise LocalProtocolError(
+                f"uid {user} does not get through {above} to {folder}: it {_owner(above)}; chown or chmod it"
+            )
     if not folder.is_dir():
         raise LocalProtocolError(
             f"there is no folder {folder} for the database: make one in which uid {user} may write"
@@ -68,8 +73,12 @@ def _check_access(path: Path, needed: int, where: str) -> None:
     user = os.geteuid()
     if os.statvfs(path).f_flag & os.ST_RDONLY:
         raise LocalProtocolError(f"{path} is on a disk mounted read-only: uid {user} has to write {where} it")
-    status = path.stat()
     raise LocalProtocolError(
-        f"uid {user} has to read and write {where} {path}, which belongs to uid {status.st_uid} and has mode "
-        f"{status.st_mode & 0o7777:04o}: chown -R {user} {path.parent if where == 'to' else path}"
+        f"uid {user} has to read and write {where} {path}, which {_owner(path)}: "
+        f"chown -R {user} {path.parent if where == 'to' else path}"
     )
+
+
+def _owner(path: Path) -> str:
+    status = path.stat()
+    return f"belongs to uid {status.st_uid} and has mode {status.st_mode & 0o7777:04o}"
