@@ -41,10 +41,17 @@ DEFENCES: list[Defence] = [
     ),
     defence(
         "22",
+        "nor is ready who slept through a restore",
+        "services/aggregator/service/readiness.py",
+        "if self._epoch is not None and restoring.epoch(self._context) != self._epoch:",
+        tests="aggregator/service/test_readiness.py::test_a_process_that_slept_through_a_restore",
+    ),
+    defence(
+        "22",
         "of the database that is served",
         MAIN,
-        "restoring.epoch(context),",
-        '"",',
+        "epoch = restoring.epoch(context)",
+        'epoch = ""',
         tests=WORTHLESS,
     ),
     defence(

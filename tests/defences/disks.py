@@ -67,6 +67,13 @@ DEFENCES: list[Defence] = [
     ),
     defence(
         "20",
+        "a folder that this user does not get through to is named",
+        FILE,
+        "if above.exists() and not os.access(above, os.X_OK, effective_ids=True):",
+        tests="docker/test_volumes.py::test_a_volume_of_roots",
+    ),
+    defence(
+        "20",
         "not ready while it cannot write",
         READINESS,
         "probe.write_and_remove(connection, secrets.token_hex(16), self._context.clock())",

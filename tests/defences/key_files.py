@@ -111,7 +111,7 @@ DEFENCES: list[Defence] = [
         "24",
         "a key is never replaced",
         KEYS,
-        "if not (self._folder / name).exists():",
+        "if not os.access(self._folder / name, os.F_OK):",
         "if True:",
         tests=f"{KEY_TESTS}::test_what_is_no_key_is_kept_and_refused",
     ),

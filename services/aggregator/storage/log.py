@@ -22,6 +22,8 @@ _LEAVES = (
     .where(log_leaves.c.index >= bindparam("first"), log_leaves.c.index < bindparam("end"))
     .order_by(log_leaves.c.index)
 )
+_ADD_LEAVES, _ADD_NODES = insert(log_leaves), insert(log_nodes)
+_MOVE_HEAD = update(log_head).where(log_head.c.id == HEAD, log_head.c.size == bindparam("before"))
 _NODE = select(log_nodes.c.hash).where(log_nodes.c.level == bindparam("row"), log_nodes.c.index == bindparam("place"))
 
 
@@ -56,20 +58,17 @@ def append(connection: Connection, leaves: Sequence[bytes], sign: Callable[[int,
         Unavailable: another writer moved the head meanwhile; nothing may be kept of this transaction.
     """
     before, _ = read_head(connection, lock=True)
-    frontier = before
+    frontier, nodes = before, []
     for leaf in leaves:
-        connection.execute(insert(log_leaves).values(index=frontier.size, leaf=leaf))
         frontier, completed = frontier.append(merkle.leaf_hash(leaf))
-        connection.execute(
-            insert(log_nodes), [{"level": level, "index": index, "hash": node} for level, index, node in completed]
-        )
+        nodes += [{"level": level, "index": index, "hash": node} for level, index, node in completed]
+    if leaves:
+        connection.execute(_ADD_LEAVES, [{"index": before.size + n, "leaf": leaf} for n, leaf in enumerate(leaves)])
+        connection.execute(_ADD_NODES, nodes)
     # The size stands in WHERE and not only under a lock: on any database and isolation level two writers that read the
     # same head can never both move it, which would fork the log under a signed checkpoint.
-    moved = connection.execute(
-        update(log_head)
-        .where(log_head.c.id == HEAD, log_head.c.size == before.size)
-        .values(size=frontier.size, frontier=b"".join(frontier.hashes), note=sign(frontier.size, frontier.root()))
-    )
+    head = {"size": frontier.size, "frontier": b"".join(frontier.hashes), "note": sign(frontier.size, frontier.root())}
+    moved = connection.execute(_MOVE_HEAD, {"before": before.size, **head})
     if moved.rowcount != 1:
         raise Unavailable("the audit log moved meanwhile; try again")
     return frontier
