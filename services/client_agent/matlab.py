@@ -10,7 +10,6 @@ import zlib
 from pathlib import Path
 
 import numpy as np
-from scipy import io as scipy_io
 
 from client_agent.datafile import MAX_BYTES, FloatArray
 from fgpr.errors import DataError
@@ -22,7 +21,6 @@ _NUMERIC = {
     "double", "single", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "logical",
 }  # fmt: skip
 _DAMAGED = (
-    scipy_io.matlab.MatReadError,
     NotImplementedError,
     ValueError,
     TypeError,
@@ -53,6 +51,9 @@ def read_mat(path: Path) -> dict[str, FloatArray]:
         raise DataError(f"{path}: cannot be read: {error}") from error
     if _HDF5 in start or start.startswith(b"MATLAB 7.3"):
         raise DataError(f"{path}: a MATLAB file of version 7.3; save it with -v7")
+    # Here, since an agent that reads other files should not wait for it.
+    from scipy import io as scipy_io
+
     try:
         named = [(name, shape) for name, shape, kind in scipy_io.whosmat(path) if kind in _NUMERIC and len(shape) == 2]
         named = [(name, shape) for name, shape in named if 0 not in shape]
@@ -62,7 +63,7 @@ def read_mat(path: Path) -> dict[str, FloatArray]:
             raise DataError(f"{path}: arrays of {size} bytes; at most {MAX_BYTES} are read: split it by client")
         found = scipy_io.loadmat(path, variable_names=[name for name, _ in named], struct_as_record=True)
         arrays = {name: _numbers(path, name, found[name]) for name, _ in named}
-    except _DAMAGED as error:
+    except (scipy_io.matlab.MatReadError, *_DAMAGED) as error:
         raise DataError(f"{path}: no MATLAB file that can be read: {error}") from error
     return _columns(path, arrays)
 
