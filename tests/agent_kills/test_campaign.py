@@ -1,0 +1,46 @@
+"""The short form of `make agent-kills`."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from agent_kills.__main__ import lines
+from agent_kills.campaign import Outcome, play, schedule
+
+
+@pytest.mark.slow
+def test_an_agent_that_is_killed_four_times_sends_the_same_bytes_and_loses_no_round(tmp_path: Path) -> None:
+    outcome = play(tmp_path, 4)
+    assert outcome.kills.total() + outcome.survived == 4
+    assert outcome.kills.total() >= 3
+    assert (outcome.failed, outcome.other_bytes, outcome.second, outcome.differing) == ([], 0, 0, 0)
+    assert outcome.rounds == outcome.published >= 4
+    kinds = {step.split()[0] for step in outcome.steps}
+    assert {"open", "half", "fsync", "link", "replace", "unlink", "mkdir", "before", "answered"} <= kinds
+
+
+def test_every_step_comes_once_before_any_second_kill() -> None:
+    assert [first for first, _ in schedule(5, 5)] == [1, 2, 3, 4, 5]
+    assert [first for first, _ in schedule(100, 4)] == [1, 26, 51, 76]
+    more = schedule(5, 8)
+    assert [first for first, _ in more] == [1, 2, 3, 4, 5]
+    assert sum(second is not None for _, second in more) == 3
+
+
+@pytest.mark.parametrize(
+    ("fault", "name"),
+    [
+        ({"other_bytes": 1}, "bodies sent again with other bytes"),
+        ({"second": 1}, "second contributions"),
+        ({"differing": 1}, "stored contributions that differ from those written"),
+        ({"rounds": 9}, "rounds lost"),
+        ({"failed": ["x"]}, "lives that ended otherwise"),
+        ({"kills": Counter()}, "kills"),
+    ],
+)
+def test_each_fault_misses_a_target(fault: dict[str, object], name: str) -> None:
+    good: dict[str, object] = {"kills": Counter({"fsync x": 4}), "rounds": 8, "published": 8}
+    assert all(line.met is not False for line in lines(Outcome(**good), 4, 1.0))  # type: ignore[arg-type]
+    missed = [line.name for line in lines(Outcome(**(good | fault)), 4, 1.0) if line.met is False]  # type: ignore[arg-type]
+    assert missed == [name]
