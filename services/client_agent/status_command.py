@@ -69,7 +69,8 @@ def gather(home: Path, config: Path | None, now: datetime) -> dict[str, Any]:
             "rounds": len(charges.charges),
             "rho": charges.rho,
             "delta": DEFAULT_DELTA,
-            "epsilon": accounting.epsilon(charges.rho, DEFAULT_DELTA),
+            # Without a charge there is nothing to account, and accounting takes a second to load.
+            "epsilon": accounting.epsilon(charges.rho, DEFAULT_DELTA) if charges.charges else 0.0,
         },
         "checkpoint": None if checkpoint is None else checkpoint.to_json(),
         "floors": _floors(home, config, status, running),

@@ -73,7 +73,7 @@ def play(folder: Path, kills: int, tell: Callable[[int, str], None] = lambda *_:
                 if step is not None and _kill(lives, order, step, outcome):
                     tell(outcome.kills.total(), (Path(order.notes) / "died").read_text())
             _peace(lives, order, outcome)
-        _judge(federation, victim, Path(order.notes), outcome)
+        judge(federation, victim, Path(order.notes), outcome)
     return outcome
 
 
@@ -141,7 +141,8 @@ def _peace(lives: Lives, order: Order, outcome: Outcome) -> None:
         outcome.failed.append(f"a life that was to serve a round ended with {code}")
 
 
-def _judge(federation: LiveFederation, victim: str, notes: Path, outcome: Outcome) -> None:
+def judge(federation: LiveFederation, victim: str, notes: Path, outcome: Outcome) -> None:
+    """Count what is wrong, by the digests of what was sent, the database, and the victim's disk."""
     sent: dict[str, set[str]] = defaultdict(set)
     for line in (notes / "sent").read_text().splitlines():
         path, digest = line.split()

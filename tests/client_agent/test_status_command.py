@@ -72,7 +72,7 @@ def test_before_the_first_round(home):
 def test_while_a_round_is_served_and_afterwards_without_a_net(federation, aggregator, home, tmp_path):
     (tmp_path / "rows.csv").write_text(ROWS)
     (home / "agent.toml").write_text(
-        "[data]\nfile = '../rows.csv'\n[floors]\ngamma = 0.1\nmin_cohort = 3\nepsilon = 5.0\n"
+        "[data]\nfile = '../rows.csv'\n[floors]\ngamma = 0.1\nmin_cohort = 3\ncarries = 0\n"
     )
     seen = []
     world = play(federation)
@@ -86,8 +86,8 @@ def test_while_a_round_is_served_and_afterwards_without_a_net(federation, aggreg
     done = fgpr_agent("run", "--home", home, "--rounds", 1, "--gamma", 0.2)
     assert (done.exit_code, done.stderr) == (0, "")
     assert "5 of 6 rows are used; dropped 1 rows without a value (T24: 1)" in done.stdout
-    # Of file and options the stricter: gamma of the option, epsilon of the file.
-    assert (seen[-1]["running"], seen[-1]["floors"]["gamma"], seen[-1]["floors"]["epsilon"]) == (True, 0.2, 5.0)
+    # Of file and options the stricter: gamma of the option, carries of the file.
+    assert (seen[-1]["running"], seen[-1]["floors"]["gamma"], seen[-1]["floors"]["carries"]) == (True, 0.2, 0)
     assert seen[-1]["floors"]["from"] == "the running agent"
     assert [event["kind"] for event in seen[-1]["events"]][:2] == ["checked", "contributed"]
 
