@@ -42,8 +42,13 @@ class Lives:
     """Gives lives to agents, one after the other."""
 
     def __init__(self) -> None:
+        environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1]), "OPENBLAS_NUM_THREADS": "1"}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "agent_kills.lives"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-m", "agent_kills.lives"],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     def live(self, order: Order) -> int:
@@ -58,11 +63,12 @@ class Lives:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait(HUNG)
-        self._process.stdout.close()
+        try:
+            # Its standard input ends, and with it the process.
+            self._process.communicate(timeout=HUNG)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
 
 
 def _begin(order: Order) -> None:

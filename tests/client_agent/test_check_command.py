@@ -6,10 +6,13 @@ import threading
 import httpx
 import pytest
 
+from fgpr.auditlog.entries import FederationCreated
 from fgpr.federated.federation import Federation as Settings
 from fgpr.gp.model import Feature, ModelSpec, Target
+from fgpr.ticket import Ticket
 from support.agent_command import fgpr_agent
-from support.agent_home import AgentHome, InMemory
+from support.agent_home import ORIGIN, AgentHome, InMemory
+from support.client import NAME
 from support.federation import Federation
 
 ROWS = "cycle,T24\n" + "".join(f"{cycle},{642 + (cycle % 3) + cycle / 10}\n" for cycle in range(1, 9))
@@ -111,18 +114,65 @@ def test_no_data_and_two_models_are_mistakes(tmp_path, rows):
     assert "is enrolled nowhere" in check(tmp_path, rows).stderr
 
 
-def test_after_enrolment_from_the_home_with_and_without_a_net(tmp_path, rows, monkeypatch):
-    federation = Federation(4)
-    connection = InMemory(federation, "client-00", threading.Event())
+def created(**rules):
+    """The leaf that begins a federation in the audit log, alone on its page."""
+    found = {"name": NAME, "model": SPEC.to_json(), "training": {"steps": 2}, "aggregation": rules}
+    leaf = FederationCreated(federation=NAME, settings=Settings.from_settings(found), roster_key=bytes(32))
+    return lambda page: page.model_copy(update={"leaves": (leaf.encode(),)})
+
+
+@pytest.fixture
+def aggregator(monkeypatch):
+    connection = InMemory(Federation(4), "client-00", threading.Event())
     monkeypatch.setattr(httpx.HTTPTransport, "handle_request", lambda _, request: connection.handle(request))
-    AgentHome(federation, "client-00", tmp_path / "home")
+    return connection
+
+
+def test_before_joining_by_a_ticket_that_stays_unused(tmp_path, rows, aggregator):
+    aggregator.change["/v1/log/entries"] = created(weighting="uniform", privacy={"clip": 0.001, "noise": 2.0})
+    ticket = Ticket(
+        origin=ORIGIN,
+        federation=NAME,
+        client="new-one",
+        role="client",
+        secret=bytes(range(32)),
+        expires="2031-03-09T21:30:00.000Z",
+        service_key=aggregator.federation.anchors.service_key,
+        roster_key=aggregator.federation.anchors.roster_key,
+        suite="x25519",
+        weight_cap=None,
+    )
+    done = fgpr_agent("check", rows, "--ticket", "-", "--home", tmp_path / "home", input=ticket.to_text())
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert f"from the audit log of {ORIGIN}" in done.stdout
+    assert "would be shrunk to it (0.001)" in done.stdout
+    assert (aggregator.enrolled, (tmp_path / "home").exists()) == ({}, False)
+    lying = ticket.model_copy(update={"service_key": aggregator.federation.anchors.roster_key})
+    done = fgpr_agent("check", rows, "--ticket", lying.to_text(), "--home", tmp_path / "home")
+    assert (done.exit_code, "did not sign" in done.stderr) == (1, True)
+
+
+def test_the_settings_of_the_log_are_kept_for_times_without_a_net(tmp_path, rows, aggregator):
+    AgentHome(aggregator.federation, "client-00", tmp_path / "home")
+    aggregator.change["/v1/log/entries"] = created(weighting="classes", weight_unit=2)
+    assert json.loads(check(tmp_path, rows, "--json").stdout)["sent"]["weight"] == 4
+
+    def unplugged(_):
+        raise httpx.ConnectError("unplugged")
+
+    aggregator.before = unplugged
+    assert json.loads(check(tmp_path, rows, "--json").stdout)["sent"]["weight"] == 4
+
+
+def test_after_enrolment_from_the_home_with_and_without_a_net(tmp_path, rows, aggregator):
+    AgentHome(aggregator.federation, "client-00", tmp_path / "home")
     first = check(tmp_path, rows)
     assert (first.exit_code, "from prior 0 of engines" in first.stdout) == (0, True)
 
     def unplugged(_):
         raise httpx.ConnectError("unplugged")
 
-    connection.before = unplugged
+    aggregator.before = unplugged
     again = check(tmp_path, rows)
     assert (again.exit_code, "prior 0 of engines, fetched before" in again.stdout) == (0, True)
-    assert connection.puts == []
+    assert aggregator.puts == []
