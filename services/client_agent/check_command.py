@@ -2,12 +2,13 @@
 
 import json
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from client_agent import agent_toml, known_model, own_rows, trial
+from client_agent import agent_toml, authorities, known_model, own_rows, trial
 from client_agent.api import Api
 from client_agent.command_line import DEFAULT_HOME, Config, Home, say, telling, ticket_of
 from client_agent.known_model import KnownModel
@@ -59,7 +60,7 @@ def _known(home: Path, model: Path | None, ticket: str | None, proxy: str | None
     if model is not None:
         return known_model.from_file(model)
     if ticket is not None:
-        return known_model.from_ticket(ticket_of(ticket), lambda *given, **more: Api(*given, proxy=proxy, **more))
+        return known_model.from_ticket(ticket_of(ticket), partial(Api, tls=authorities.load(home), proxy=proxy))
     return known_model.from_home(home)
 
 

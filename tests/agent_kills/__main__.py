@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def lines(outcome: Outcome, kills: int, seconds: float) -> list[Line]:
     """The report."""
     return [
-        at_least("kills", outcome.kills.total() + outcome.survived, "kills", kills),
+        at_least("lives that were to be killed", outcome.kills.total() + outcome.survived, "lives", kills),
         Line("of these, lives that ended before their step came", outcome.survived, "lives"),
         Line("steps of one round", len(outcome.steps), "steps"),
         Line("kinds of steps killed at", len(outcome.kills), "kinds"),

@@ -39,7 +39,7 @@ def test_every_step_comes_once_before_any_second_kill() -> None:
         ({"differing": 1}, "stored contributions that differ from those written"),
         ({"rounds": 9}, "rounds lost"),
         ({"failed": ["x"]}, "lives that ended otherwise"),
-        ({"kills": Counter()}, "kills"),
+        ({"kills": Counter()}, "lives that were to be killed"),
     ],
 )
 def test_each_fault_misses_a_target(fault: dict[str, object], name: str) -> None:

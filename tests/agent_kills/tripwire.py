@@ -114,7 +114,8 @@ class Tripwire:
         text = os.fspath(target)
         if not str(text).startswith(self._home):
             return None
-        return re.sub(r"\.\d+$", "", re.sub(r"\d{6}", "N", Path(text).name)) or "home"
+        name = re.sub(r"\d+\.key\b.*", "N.key", Path(text).name)
+        return re.sub(r"\.\d+$", "", re.sub(r"^\d{6}$", "N", name)) or "home"
 
 
 class _Halved:
