@@ -11,7 +11,7 @@ FLOWER_STAMP := $(FLOWER)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup setup-peers setup-flower demo test fuzz check openapi fmt bench bench-secagg attack proofs tamper bench-log kill load mutants liars privacy lock clean containers-check machine pause replay defences soak canary recover
+.PHONY: help setup setup-peers setup-flower demo test fuzz check openapi fmt bench bench-secagg attack proofs tamper bench-log kill load mutants liars privacy lock clean containers-check machine pause replay defences soak canary recover agent-kills
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -92,6 +92,9 @@ bench-log: setup ## append to, prove and verify a log of 100,000 entries; writes
 
 kill: setup ## kill the aggregator at every statement, commit and write of three rounds (ARGS=--quick); writes build/reports/kill.json
 	PYTHONPATH=tests $(BIN)/python -m kills $(ARGS)
+
+agent-kills: setup ## kill -9 an agent at each of its steps, 200 times (ARGS="--kills N" or --quick); writes build/reports/agent-kills.json
+	PYTHONPATH=tests $(BIN)/python -m agent_kills $(ARGS)
 
 pause: setup ## stop the aggregator at those points while another replica works, lose each request and answer; writes build/reports/pause.json
 	PYTHONPATH=tests $(BIN)/python -m kills --only losses paused-sqlite paused-postgresql --report build/reports/pause.json $(ARGS)

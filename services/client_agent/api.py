@@ -57,6 +57,7 @@ class Api:
         key: signs the requests.
         transport: another way to the aggregator than the network.
         tls: whose certificates are believed; the usual authorities where None.
+        proxy: address of the HTTP proxy on the way; None leaves it to HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
         clock: the present time, aware.
         timeout: of a single attempt.
         attempts: how often a request is tried at most.
@@ -83,6 +84,7 @@ class Api:
         *,
         transport: httpx.BaseTransport | None = None,
         tls: ssl.SSLContext | None = None,
+        proxy: str | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         timeout: httpx.Timeout = TIMEOUT,
         attempts: int = 6,
@@ -102,12 +104,16 @@ class Api:
         self._wait_initial = wait_initial
         self.trust(service_key)
         # No compression: a small answer may unpack into one that does not fit the memory.
-        self._client = httpx.Client(
-            transport=transport,
-            timeout=timeout,
-            headers={"Accept-Encoding": "identity"},
-            verify=True if tls is None else tls,
-        )
+        try:
+            self._client = httpx.Client(
+                transport=transport,
+                timeout=timeout,
+                headers={"Accept-Encoding": "identity"},
+                verify=True if tls is None else tls,
+                proxy=proxy,
+            )
+        except (ValueError, httpx.InvalidURL, ImportError) as error:
+            raise LocalProtocolError(f"no proxy can be reached by the address that is set for it: {error}") from error
 
     def trust(self, service_key: bytes | None) -> None:
         """Take only answers signed by this key from now on; unsigned ones too where it is None."""

@@ -1,7 +1,5 @@
 """The command line of an agent: `fgpr-agent`, or `python -m client_agent.cli`."""
 
-import signal
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +7,9 @@ from typing import Annotated
 import typer
 
 from client_agent import (
+    agent_toml,
     authorities,
+    check_command,
     declaration,
     enrolment,
     identity,
@@ -19,18 +19,15 @@ from client_agent import (
     predict,
     prior_command,
     privacy_command,
+    run_command,
     signed_request,
+    status_command,
+    unit_command,
 )
 from client_agent.api import Api
-from client_agent.command_line import DEFAULT_DELTA, DEFAULT_HOME, Delta, Epsilon, Home, budget_of, say, telling
-from client_agent.events import Event, Kind
+from client_agent.command_line import DEFAULT_HOME, Home, say, telling, ticket_of
 from client_agent.local_data import Columns
-from client_agent.participate import participate
 from fgpr import signatures
-from fgpr.errors import EncodingError
-from fgpr.secagg.history import Floors
-from fgpr.secagg.suites import SuiteName
-from fgpr.ticket import Ticket
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -43,6 +40,10 @@ app.add_typer(prior_app, name="prior")
 prior_app.command("show")(prior_command.show)
 app.command("privacy")(privacy_command.show)
 app.command("rotate-key")(key_command.rotate)
+app.command("run")(run_command.run)
+app.command("check")(check_command.check)
+app.command("status")(status_command.show)
+app.command("service-unit")(unit_command.show)
 
 Data = Annotated[Path, typer.Option("--data", help="Your rows: CSV with a header row, or C-MAPSS text; .gz too.")]
 Unit = Annotated[int | None, typer.Option("--unit", help="Take the rows of this unit only.")]
@@ -82,80 +83,18 @@ def enrol(
     with telling():
         if ca is not None and not (home / membership.FILE_NAME).exists():
             authorities.keep(home, ca.read_bytes())
-        taken = _ticket(ticket)
+        taken = ticket_of(ticket)
         rows = None
         if data is not None and taken.weight_cap is not None:
             rows = len(next(iter(intake.read_columns(data, unit).values())))
-        receipt = enrolment.enrol(home, taken, partial(Api, tls=authorities.load(home)), rows)
+        proxy = agent_toml.load(home).connection.proxy
+        receipt = enrolment.enrol(home, taken, partial(Api, tls=authorities.load(home), proxy=proxy), rows)
         say(f"enrolled as {receipt.client}, a {receipt.role} of {receipt.federation}; keep {home} safe and to yourself")
         declared = declaration.load(home)
         if declared is not None:
             say(f"declared {declared.message.weight} rows: everybody can read this in the roster and the audit log")
         # The own key's, not the receipt's: whoever signs the roster compares it with what its owner says.
         say(f"key id {signatures.key_id(signatures.public_bytes(identity.load(home)))}")
-
-
-@app.command()
-def run(
-    data: Data,
-    home: Home = DEFAULT_HOME,
-    unit: Unit = None,
-    target: Target = None,
-    rounds: Annotated[int | None, typer.Option("--rounds", min=1, help="End after that many rounds.")] = None,
-    min_cohort: Annotated[
-        int, typer.Option("--min-cohort", min=3, help="Fewest contributions that may be opened together.")
-    ] = Floors.min_cohort,
-    gamma: Annotated[
-        float, typer.Option("--gamma", min=0.0, max=1.0, help="Least share of clients that a plan takes for corrupt.")
-    ] = Floors.gamma,
-    max_groups: Annotated[
-        int, typer.Option("--max-groups", min=1, help="Most groups whose averages a round may reveal apart.")
-    ] = Floors.groups,
-    suite: Annotated[SuiteName, typer.Option("--suite", help="Weakest suite of boxes.")] = Floors.suite,
-    accept_carries: Annotated[
-        int, typer.Option("--accept-carries", min=0, help="Rounds in a row that may start from the same theta.")
-    ] = Floors.carries,
-    noise: Annotated[
-        float,
-        typer.Option("--noise", min=0.0, help="Least noise multiplier of differential privacy; 0 takes none, too."),
-    ] = Floors.noise,
-    epsilon: Epsilon = None,
-    delta: Delta = DEFAULT_DELTA,
-) -> None:
-    """Take part in rounds until it is stopped.
-
-    The data file is read anew for each round. Columns are matched to the model by name. The agent may be stopped and
-    killed at any time: start it again, and it goes on where it was.
-    """
-    floors = Floors(
-        gamma=gamma, min_cohort=min_cohort, carries=accept_carries, suite=suite, groups=max_groups, noise=noise
-    )
-    budget = budget_of(epsilon, delta)
-    revoked = []
-
-    def show(event: Event) -> None:
-        if event.kind is Kind.REVOKED:
-            revoked.append(event)
-        say(f"{event.at:%Y-%m-%d %H:%M:%S}  {f'round {event.round}: ' if event.round else ''}{event.text}")
-
-    # As from the keyboard: a process that is number 1 of a container would not end by itself.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with telling(), membership.connect(home, tell=say) as api:
-        try:
-            participate(
-                home,
-                lambda: intake.read_columns(data, unit),
-                api=api,
-                rounds=rounds,
-                floors=floors,
-                budget=budget,
-                target=target,
-                on_event=show,
-            )
-        except KeyboardInterrupt:
-            say("stopped; start it again to go on")
-    if revoked:
-        raise typer.Exit(1)
 
 
 @app.command("predict")
@@ -217,18 +156,6 @@ def sign_request(
     """Print the header fields that sign a request, for curl -H @FILE; they serve once, within two minutes."""
     with telling():
         typer.echo("\n".join(signed_request.lines(home, method, path, body.read_bytes() if body else b"")))
-
-
-def _ticket(given: str) -> Ticket:
-    text = given
-    if given == "-":
-        text = sys.stdin.read()
-    elif given.startswith("@"):
-        text = Path(given[1:]).read_text(encoding="utf-8")
-    try:
-        return Ticket.from_text(text)
-    except EncodingError as error:
-        raise EncodingError(f"this is no ticket: {error}. Was it copied whole?") from error
 
 
 def _points(at: str) -> tuple[float, float, float]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from client_agent.datafile import FloatArray, IntArray, read_lines, read_matrix
+from client_agent.datafile import FloatArray, IntArray, Missing, read_lines, read_matrix
 from fgpr.errors import DataError
 
 COLUMNS = (
@@ -67,11 +67,18 @@ def read_cmapss(path: Path) -> CMapss:
 
 def parse_cmapss(path: Path, text: Iterable[tuple[int, str]]) -> CMapss:
     """As `read_cmapss`, from the numbered lines of `client_agent.datafile.read_lines`; `path` is for messages."""
-    matrix, lines = read_matrix(path, ((line, row.split()) for line, row in text), COLUMNS)
+    columns, _ = cmapss_rows(path, text)
+    return CMapss(units=columns["unit"].astype(np.int64), columns=columns)
+
+
+def cmapss_rows(
+    path: Path, text: Iterable[tuple[int, str]], missing: Missing | None = None
+) -> tuple[dict[str, FloatArray], list[int]]:
+    """As `parse_cmapss`, with the cells that hold no value as NaN; the columns, and the line number of each row."""
+    matrix, lines = read_matrix(path, ((line, row.split()) for line, row in text), COLUMNS, missing)
     order = order_rows(path, matrix[:, 0], matrix[:, 1], lines)
     matrix = matrix[order]
-    columns = {name: matrix[:, index].copy() for index, name in enumerate(COLUMNS)}
-    return CMapss(units=matrix[:, 0].astype(np.int64), columns=columns)
+    return {name: matrix[:, index].copy() for index, name in enumerate(COLUMNS)}, [lines[row] for row in order]
 
 
 def read_rul(path: Path, engines: int) -> FloatArray:
@@ -99,7 +106,9 @@ def read_rul(path: Path, engines: int) -> FloatArray:
     return matrix[:, 0].copy()
 
 
-def order_rows(path: Path, units: FloatArray, cycles: FloatArray, lines: Sequence[int]) -> IntArray:
+def order_rows(
+    path: Path, units: FloatArray, cycles: FloatArray, lines: Sequence[int], place: str = "line"
+) -> IntArray:
     """The order of rows by unit, then by cycle.
 
     Args:
@@ -107,26 +116,27 @@ def order_rows(path: Path, units: FloatArray, cycles: FloatArray, lines: Sequenc
         units: shape (rows,).
         cycles: shape (rows,).
         lines: line number of each row.
+        place: what `lines` counts, for messages.
 
     Returns:
-        Row indices, shape (rows,).
+        Row indices, shape (rows,); rows without a unit come last, those without a cycle last in their unit.
 
     Raises:
         DataError: a unit or cycle that is not a whole number below 2^53, or two rows of one unit and cycle.
     """
     for name, column in (("unit", units), ("cycle", cycles)):
-        broken = np.flatnonzero((column != np.rint(column)) | (np.abs(column) >= _LARGEST_ID))
+        broken = np.flatnonzero((np.isfinite(column) & (column != np.rint(column))) | (np.abs(column) >= _LARGEST_ID))
         if broken.size:
             first = int(broken[0])
             raise DataError(
-                f"{path}, line {lines[first]}, column {name!r}: {column[first]:g} is not a whole number below 2^53"
+                f"{path}, {place} {lines[first]}, column {name!r}: {column[first]:g} is not a whole number below 2^53"
             )
     order = np.lexsort((cycles, units))
     twice = np.flatnonzero((np.diff(units[order]) == 0) & (np.diff(cycles[order]) == 0))
     if twice.size:
         first, second = int(order[twice[0]]), int(order[twice[0] + 1])
         raise DataError(
-            f"{path}, line {lines[second]}: unit {units[second]:.0f} has cycle {cycles[second]:.0f} already in line "
-            f"{lines[first]}; {len(twice)} such rows in all"
+            f"{path}, {place} {lines[second]}: unit {units[second]:.0f} has cycle {cycles[second]:.0f} already in "
+            f"{place} {lines[first]}; {len(twice)} such rows in all"
         )
     return order

@@ -1,5 +1,6 @@
 """What the commands of `fgpr-agent` share: options, and how they speak."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,8 +9,9 @@ from typing import Annotated
 import typer
 
 from client_agent.events import one_line
-from fgpr.errors import FgprError
+from fgpr.errors import EncodingError, FgprError
 from fgpr.federated.accounting import Budget
+from fgpr.ticket import Ticket
 
 # Not `readable`: typer's own answer would name neither the user nor what to do.
 Home = Annotated[
@@ -21,6 +23,10 @@ Home = Annotated[
         show_default="~/.fgpr",
         readable=False,
     ),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option("--config", help="Your settings.", show_default="agent.toml in the home", readable=False),
 ]
 Epsilon = Annotated[
     float | None,
@@ -46,6 +52,23 @@ def budget_of(epsilon: float | None, delta: float) -> Budget:
     if epsilon == 0 or not 0 < delta < 1:
         raise typer.BadParameter("--epsilon is above 0, --delta between 0 and 1")
     return Budget(epsilon=epsilon, delta=delta)
+
+
+def ticket_of(given: str) -> Ticket:
+    """The ticket that an option names: itself, @FILE, or - for standard input.
+
+    Raises:
+        EncodingError: it is none.
+    """
+    text = given
+    if given == "-":
+        text = sys.stdin.read()
+    elif given.startswith("@"):
+        text = Path(given[1:]).read_text(encoding="utf-8")
+    try:
+        return Ticket.from_text(text)
+    except EncodingError as error:
+        raise EncodingError(f"this is no ticket: {error}. Was it copied whole?") from error
 
 
 def say(text: str) -> None:

@@ -89,7 +89,7 @@ def make(
         raise PlanRefused(5, "the prior's digest is not the named one")
     prior = record.prior()
     settings = TrainingSettings.from_json(plan.training)
-    rows = local_data.arrange(prior.spec, local_data.read(source), target)
+    rows = local_data.arrange(prior.spec, local_data.read(source, prior.spec), target)
     update = train(
         prior.spec.correlation,
         rows.X,

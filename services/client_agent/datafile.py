@@ -6,9 +6,11 @@ and files beyond a limit. Each refusal names the file, the line and, for a cell,
 """
 
 import gzip
+import math
 import zlib
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +38,43 @@ _OTHER_MARKS = {
 }
 
 
+@dataclass(frozen=True)
+class Missing:
+    """Which cells hold no value: empty ones, NaN, and whatever the owner declares.
+
+    Attributes:
+        texts: declared cells as they stand in a text file, without white space around them.
+        numbers: declared numbers, for instance -999.
+    """
+
+    texts: frozenset[str] = frozenset()
+    numbers: frozenset[float] = frozenset()
+
+    @classmethod
+    def declared(cls, markers: Iterable[str | float]) -> "Missing":
+        """The cells that an owner declares, as texts or numbers; the text of a number means the number, too."""
+        given = list(markers)
+        texts = frozenset(marker.strip() for marker in given if isinstance(marker, str))
+        numbers = {float(marker) for marker in given if not isinstance(marker, str)}
+        return cls(texts, frozenset(numbers | {_number(text) for text in texts if _is_number(text, _number)}))
+
+    def number(self, field: str) -> float:
+        """The number in a cell, NaN where it holds no value.
+
+        Raises:
+            ValueError: something else.
+        """
+        text = field.strip()
+        if not text or text in self.texts:
+            return math.nan
+        value = _number(text)
+        return math.nan if value in self.numbers else value
+
+    def mark(self, column: FloatArray) -> FloatArray:
+        """A column, NaN where it holds a declared number."""
+        return np.where(np.isin(column, list(self.numbers)), np.nan, column) if self.numbers else column
+
+
 def read_lines(path: Path, max_bytes: int = MAX_BYTES) -> list[tuple[int, str]]:
     """The lines of a text file that hold anything.
 
@@ -49,7 +88,31 @@ def read_lines(path: Path, max_bytes: int = MAX_BYTES) -> list[tuple[int, str]]:
     Raises:
         DataError: no such file, not readable, not UTF-8 text, empty, or beyond `max_bytes` or `MAX_LINE`.
     """
-    text = _decode(path, _read(path, max_bytes)).replace("\r\n", "\n").replace("\r", "\n")
+    return _lines(path, _read(path, max_bytes))
+
+
+def read_finished_lines(path: Path, max_bytes: int = MAX_BYTES) -> tuple[list[tuple[int, str]], bool]:
+    """As `read_lines`, of a file that somebody may be writing: a last line without its line end is left out.
+
+    Nothing else tells a whole last line from a half one: a number that was cut off is a number still, and a writer with
+    a buffer may leave it so for hours.
+
+    Returns:
+        The lines, and whether a last one was left out.
+
+    Raises:
+        DataError: as `read_lines`; no line is finished.
+    """
+    raw = _read(path, max_bytes)
+    end = max(raw.rfind(b"\n"), raw.rfind(b"\r")) + 1
+    unfinished = bool(raw[end:].strip())
+    if unfinished and not raw[:end].strip():
+        raise DataError(f"{path}: no line is finished yet: the only one has no line end")
+    return _lines(path, raw[:end] if unfinished else raw), unfinished
+
+
+def _lines(path: Path, raw: bytes) -> list[tuple[int, str]]:
+    text = _decode(path, raw).replace("\r\n", "\n").replace("\r", "\n")
     lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
     if not lines:
         raise DataError(f"{path}: the file is empty")
@@ -62,7 +125,11 @@ def read_lines(path: Path, max_bytes: int = MAX_BYTES) -> list[tuple[int, str]]:
 
 
 def read_matrix(
-    path: Path, rows: Iterable[tuple[int, Sequence[str]]], names: Sequence[str]
+    path: Path,
+    rows: Iterable[tuple[int, Sequence[str]]],
+    names: Sequence[str],
+    missing: Missing | None = None,
+    only: Sequence[int] | None = None,
 ) -> tuple[FloatArray, list[int]]:
     """Rows of fields as a matrix of finite numbers.
 
@@ -70,33 +137,39 @@ def read_matrix(
         path: the file, for messages.
         rows: (line number, fields) of each row, in the file's order.
         names: the columns.
+        missing: which cells hold no value; they become NaN. Where it is None, such cells are refused.
+        only: indices of the columns that are read, whatever the others hold; None reads all.
 
     Returns:
-        Matrix of shape (rows, columns), and the line number of each row.
+        Matrix of shape (rows, columns read), and the line number of each row.
 
     Raises:
         DataError: no row, another number of fields than columns, or a cell that is no number, NaN or infinite.
     """
+    read = range(len(names)) if only is None else only
+    shown = [names[index] for index in read]
+    number = _number if missing is None else missing.number
     values = array("d")
     lines: list[int] = []
     for line, fields in rows:
         if len(fields) != len(names):
             raise DataError(f"{path}, line {line}: fields: {len(fields)}, needed: {len(names)} ({_spell(names)})")
+        cells = fields if only is None else [fields[index] for index in only]
         try:
-            values.extend(map(_number, fields))
+            values.extend(map(number, cells))
         except ValueError as error:
-            name, cell = next((n, f) for n, f in zip(names, fields, strict=True) if not _is_number(f))
+            name, cell = next((n, f) for n, f in zip(shown, cells, strict=True) if not _is_number(f, number))
             raise DataError(f"{path}, line {line}, column {name!r}: {_show(cell)} is not a number") from error
         lines.append(line)
     if not lines:
         raise DataError(f"{path}: no row of data")
-    matrix = np.frombuffer(values, dtype=np.float64).reshape(len(lines), len(names)).copy()
-    bad = np.argwhere(~np.isfinite(matrix))
+    matrix = np.frombuffer(values, dtype=np.float64).reshape(len(lines), len(shown)).copy()
+    bad = np.argwhere(~np.isfinite(matrix) if missing is None else np.isinf(matrix))
     if bad.size:
         row, column = (int(index) for index in bad[0])
         affected = len(np.unique(bad[:, 0]))
         raise DataError(
-            f"{path}, row {row + 1} (line {lines[row]}), column {names[column]!r}: {matrix[row, column]} is not a "
+            f"{path}, row {row + 1} (line {lines[row]}), column {shown[column]!r}: {matrix[row, column]} is not a "
             f"finite number; {affected} of {len(lines)} rows hold such cells: mend them or take them out"
         )
     return matrix, lines
@@ -145,9 +218,9 @@ def _number(field: str) -> float:
     return float(field)
 
 
-def _is_number(field: str) -> bool:
+def _is_number(field: str, number: Callable[[str], float]) -> bool:
     try:
-        _number(field)
+        number(field)
     except ValueError:
         return False
     return True

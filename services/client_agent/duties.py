@@ -124,7 +124,7 @@ class Duties:
             body = journal.contribution(plan.round)
             text = made.describe()
         if self._send(plan.round, "contribution", body):
-            self._tell(Kind.CONTRIBUTED, plan.round, f"contributed {text}")
+            self._tell(Kind.CONTRIBUTED, plan.round, f"contributed {text}", sent=_size(body))
 
     def open(self, checked: CheckedPlan) -> None:
         """Send the one opening of a closed round; check its cohort and write it first where that was not done.
@@ -145,13 +145,15 @@ class Duties:
                 self._silent.add((number, "opening"))
                 self._tell(Kind.REFUSED, number, f"nothing was opened: {error}", error)
         self.complain(number)
-        if self._send(number, "opening", journal.opening(number)):
-            self._tell(Kind.OPENED, number, "opened the sum of the cohort's masks")
+        body = journal.opening(number)
+        if self._send(number, "opening", body):
+            self._tell(Kind.OPENED, number, "opened the sum of the cohort's masks", sent=_size(body))
 
     def complain(self, number: int) -> None:
         """Send the complaint of a round where one was written; after the round's end it is evidence still."""
-        if self._send(number, "complaint", self._agent.journal.complaint(number)):
-            self._tell(Kind.COMPLAINED, number, "complained of boxes that do not open")
+        body = self._agent.journal.complaint(number)
+        if self._send(number, "complaint", body):
+            self._tell(Kind.COMPLAINED, number, "complained of boxes that do not open", sent=_size(body))
 
     def void(self, aborted: AbortedRound) -> None:
         """Open the empty cohort of an aborted round, unless another one was opened."""
@@ -173,8 +175,9 @@ class Duties:
                 self._silent.add((number, "void"))
                 self._tell(Kind.REFUSED, number, f"nothing was opened: {error}", error)
                 return
-        if self._send(number, "opening", journal.opening(number)):
-            self._tell(Kind.VOIDED, number, "opened the empty cohort of the aborted round")
+        body = journal.opening(number)
+        if self._send(number, "opening", body):
+            self._tell(Kind.VOIDED, number, "opened the empty cohort of the aborted round", sent=_size(body))
 
     def _named(self, checked: CheckedPlan, what: str) -> bool:
         """Whether the plan's roster names this client's present key; what it signed before is sent all the same."""
@@ -212,6 +215,10 @@ class Duties:
         """Send the opening of a published round: no longer needed, but it carries the next opening key."""
         if self._agent.journal.round(number) is not None:
             self._send(number, "opening", self._agent.journal.opening(number))
+
+
+def _size(body: bytes | None) -> int:
+    return 0 if body is None else len(body)
 
 
 def _first_noise(plan: Plan) -> str:

@@ -22,6 +22,7 @@ class Kind(StrEnum):
     REFUSED = "refused"
     CONSENT = "consent"
     PAUSED = "paused"
+    CLOCK = "clock"
     FAILED = "failed"
     REVOKED = "revoked"
 
@@ -34,12 +35,14 @@ class Event:
         kind: what it was. CHECKED: a plan passed. CONTRIBUTED, OPENED, VOIDED, COMPLAINED: the aggregator has our
             contribution, our opening of a cohort, that of an empty one, or our complaint of boxes. ENDED: the round is
             over. SKIPPED: this client contributes nothing. TOO_LATE: a deadline passed. REFUSED: a plan or a cohort
-            fails a check. CONSENT: the owner has to decide. PAUSED: no round opens, for a while or for good. FAILED: it
-            is tried again. REVOKED: this client takes part no more.
+            fails a check. CONSENT: the owner has to decide. PAUSED: no round opens, for a while or for good. CLOCK:
+            this machine's clock was moved, or is not the aggregator's. FAILED: it is tried again. REVOKED: this client
+            takes part no more.
         at: when, by the agent's clock.
         round: the round; 0 where it is about none.
         text: one line for people.
         error: what was raised, if anything was.
+        sent: bytes of the body that the aggregator has now; 0 where nothing was sent.
     """
 
     kind: Kind
@@ -47,6 +50,7 @@ class Event:
     round: int
     text: str
     error: FgprError | None = None
+    sent: int = 0
 
 
 Listener = Callable[[Event], None]
@@ -70,9 +74,9 @@ class Reporter:
         self._listener = listener
         self._told: tuple[Kind, int, str] | None = None
 
-    def __call__(self, kind: Kind, number: int, text: str, error: FgprError | None = None) -> None:
+    def __call__(self, kind: Kind, number: int, text: str, error: FgprError | None = None, sent: int = 0) -> None:
         """Tell it."""
         told = (kind, number, one_line(text))
         if self._listener is not None and told != self._told:
-            self._listener(Event(kind, self._clock(), number, told[2], error))
+            self._listener(Event(kind, self._clock(), number, told[2], error, sent))
         self._told = told

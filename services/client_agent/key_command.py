@@ -1,6 +1,9 @@
 """`fgpr-agent rotate-key`: another identity key in place of the present one."""
 
-from client_agent import enrolment
+from functools import partial
+
+from client_agent import agent_toml, authorities, enrolment
+from client_agent.api import Api
 from client_agent.command_line import DEFAULT_HOME, Home, say, telling
 from fgpr import signatures
 
@@ -13,5 +16,6 @@ def rotate(home: Home = DEFAULT_HOME) -> None:
     been stolen, have the client revoked instead.
     """
     with telling():
-        key = enrolment.rotate_key(home)
+        proxy = agent_toml.load(home).connection.proxy
+        key = enrolment.rotate_key(home, partial(Api, tls=authorities.load(home), proxy=proxy))
         say(f"the key is replaced; key id {signatures.key_id(signatures.public_bytes(key))}")

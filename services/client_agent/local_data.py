@@ -13,8 +13,8 @@ from fgpr.gp.scaling import TargetScaling
 Columns = Mapping[str, npt.ArrayLike]
 """Columns by name, each of shape (rows,), in the units of the federation."""
 
-Source = Columns | Callable[[], Columns]
-"""Columns, or what reads them anew for each round."""
+Source = Columns | Callable[[ModelSpec], Columns]
+"""Columns, or what reads them anew for the model of each round."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class LocalRows:
     scaling: TargetScaling
 
 
-def read(source: Source) -> Columns:
-    """The columns of a source.
+def read(source: Source, spec: ModelSpec) -> Columns:
+    """The columns of a source for a model.
 
     Raises:
         DataError: they cannot be read, or not be used.
@@ -41,7 +41,7 @@ def read(source: Source) -> Columns:
     if not callable(source):
         return source
     try:
-        return source()
+        return source(spec)
     except OSError as error:
         raise DataError(f"cannot read the data: {error}") from error
 

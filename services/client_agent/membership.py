@@ -5,7 +5,8 @@ from typing import Annotated, Self
 
 from pydantic import Field
 
-from client_agent import authorities, durable_file, epoch, identity
+from client_agent import agent_toml, authorities, durable_file, epoch, identity
+from client_agent.agent_toml import AgentToml
 from client_agent.api import Api
 from fgpr.errors import EncodingError, LocalProtocolError
 from fgpr.message import Count, Message, Name, PublicKey
@@ -81,15 +82,17 @@ def save(home: Path, membership: Membership) -> None:
     durable_file.write_once(home / FILE_NAME, membership.encode())
 
 
-def connect(home: Path, attempts: int = 6, tell: epoch.Tell = lambda _: None) -> Api:
+def connect(home: Path, attempts: int = 6, tell: epoch.Tell = lambda _: None, settings: AgentToml | None = None) -> Api:
     """A connection to the aggregator with the identity in `home`; raises as `load` and `identity.load` do.
 
     Args:
         home: of an enrolled party.
         attempts: how often a request is tried at most.
         tell: tells the owner that the aggregator was restored from a backup.
+        settings: of the owner; those of agent.toml in the home where None.
     """
     known = load(home)
+    settings = agent_toml.load(home) if settings is None else settings
     return Api(
         known.origin,
         known.federation,
@@ -99,4 +102,5 @@ def connect(home: Path, attempts: int = 6, tell: epoch.Tell = lambda _: None) ->
         epoch=epoch.load(home),
         on_epoch=epoch.learner(home, tell),
         tls=authorities.load(home),
+        proxy=settings.connection.proxy,
     )

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from client_agent import agent
+from client_agent.clock_watch import ClockWatch
 from client_agent.contribution import Observer
 from client_agent.duties import Duties
 from client_agent.events import Kind, Listener, Reporter
@@ -51,6 +52,7 @@ def participate(
     stop: threading.Event | None = None,
     observer: Observer | None = None,
     on_event: Listener | None = None,
+    on_start: Callable[[], None] = lambda: None,
     poll_seconds: int = 30,
     pause: float = 5.0,
 ) -> int:
@@ -70,6 +72,7 @@ def participate(
         stop: when set, the loop ends after the present look.
         observer: sees each update before it is masked; for demonstrations.
         on_event: is told what happens.
+        on_start: is called once nobody else can use the home, before anything happens.
         poll_seconds: longest time that a look waits for a change, 0 to 30.
         pause: seconds before the next try after a failure.
 
@@ -92,12 +95,15 @@ def participate(
     )
     tell = Reporter(clock, on_event)
     stop = threading.Event() if stop is None else stop
+    watch = ClockWatch(clock, tell)
     with at_home as present:
+        on_start()
         duties = Duties(present, source, target, observer, tell)
         tally = _Tally(present.journal, tell, rounds)
         seen: str | None = None
         while not (stop.is_set() or tally.enough):
             began = time.monotonic()
+            watch.look()
             try:
                 view = present.federation.current(seen, poll_seconds)
             except Forbidden as error:
@@ -107,6 +113,7 @@ def participate(
                 tell(Kind.FAILED, 0, f"cannot learn where the federation stands: {error}", error)
                 stop.wait(pause)
                 continue
+            watch.compare(view.server_time)
             if seen == view.state and time.monotonic() - began < _BREATH:
                 stop.wait(_BREATH)
             try:

@@ -48,7 +48,7 @@ def fetch(home: Path, connection: Connection) -> PublishedPrior:
         LocalProtocolError: the home is enrolled nowhere.
     """
     known = membership.load(home)
-    kept = _kept(home, known)
+    found = kept(home, known)
     client = FederationClient(connection, known.federation)
     try:
         view = client.prior()
@@ -58,15 +58,20 @@ def fetch(home: Path, connection: Connection) -> PublishedPrior:
         if known.witnesses:
             _check_witnessed(view, client, trail, known)
     except Unavailable:
-        if kept is None:
+        if found is None:
             raise
-        return PublishedPrior(kept.prior.message, kept.index, fresh=False)
-    _check_successor(view, kept)
+        return PublishedPrior(found.prior.message, found.index, fresh=False)
+    _check_successor(view, found)
     durable_file.replace(home / FILE_NAME, view.encode())
     return PublishedPrior(view.prior.message, view.index, fresh=True)
 
 
-def _kept(home: Path, known: Membership) -> PriorView | None:
+def kept(home: Path, known: Membership) -> PriorView | None:
+    """The prior that was verified and kept last; None where there is none.
+
+    Raises:
+        VerificationError: the file is damaged.
+    """
     path = home / FILE_NAME
     try:
         view = PriorView.decode(path.read_bytes())

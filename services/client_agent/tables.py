@@ -5,11 +5,11 @@ holds series, and its rows are ordered and checked like those of C-MAPSS text.
 """
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from client_agent.cmapss import order_rows
-from client_agent.datafile import FloatArray, read_lines, read_matrix
+from client_agent.datafile import FloatArray, Missing, read_lines, read_matrix
 from fgpr.errors import DataError
 
 _OTHER_SEPARATORS = {";": "';'", "\t": "a tab", "|": "'|'"}
@@ -27,13 +27,34 @@ def read_csv(path: Path) -> dict[str, FloatArray]:
 
 def parse_csv(path: Path, text: Sequence[tuple[int, str]]) -> dict[str, FloatArray]:
     """As `read_csv`, from the numbered lines of `client_agent.datafile.read_lines`; `path` is for messages."""
+    return csv_rows(path, text)[0]
+
+
+def csv_rows(
+    path: Path, text: Sequence[tuple[int, str]], missing: Missing | None = None, only: Collection[str] | None = None
+) -> tuple[dict[str, FloatArray], list[int], list[str]]:
+    """As `parse_csv`, with the cells that hold no value as NaN.
+
+    Args:
+        path: for messages.
+        text: numbered lines.
+        missing: which cells hold no value; None refuses them.
+        only: the columns that are read, with unit and cycle where both are there; None reads all.
+
+    Returns:
+        The columns that were read, the line number of each row, and the names of all columns.
+    """
     rows = _rows(path, text)
     names = _header(path, *next(rows))
-    matrix, lines = read_matrix(path, rows, names)
-    if "unit" in names and "cycle" in names:
-        unit, cycle = names.index("unit"), names.index("cycle")
-        matrix = matrix[order_rows(path, matrix[:, unit], matrix[:, cycle], lines)]
-    return {name: matrix[:, index].copy() for index, name in enumerate(names)}
+    series = "unit" in names and "cycle" in names
+    wanted = None if only is None else {*only, *(("unit", "cycle") if series else ())}
+    read = [index for index, name in enumerate(names) if wanted is None or name in wanted]
+    matrix, lines = read_matrix(path, rows, names, missing, None if wanted is None else read)
+    columns = {names[index]: matrix[:, place] for place, index in enumerate(read)}
+    if series:
+        order = order_rows(path, columns["unit"], columns["cycle"], lines)
+        columns, lines = {name: column[order] for name, column in columns.items()}, [lines[row] for row in order]
+    return {name: column.copy() for name, column in columns.items()}, lines, names
 
 
 def _rows(path: Path, text: Sequence[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:

@@ -28,6 +28,21 @@ PAGE = 100
 """Most leaves that are asked for at once: those of a large federation come to megabytes."""
 
 
+def kept(home: Path) -> LogPosition | None:
+    """The last checkpoint that the agent of a home kept; for reading beside an agent at work.
+
+    Raises:
+        EncodingError: the file is damaged.
+    """
+    path = home / FILE_NAME
+    try:
+        return LogPosition.decode(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except EncodingError as error:
+        raise EncodingError(f"{path} is damaged ({error}): restore it from a backup") from error
+
+
 class Trail:
     """The log of one aggregator.
 
@@ -52,12 +67,7 @@ class Trail:
         Raises:
             EncodingError: the file is damaged.
         """
-        try:
-            return LogPosition.decode(self._path.read_bytes())
-        except FileNotFoundError:
-            return None
-        except EncodingError as error:
-            raise EncodingError(f"{self._path} is damaged ({error}): restore it from a backup") from error
+        return kept(self._home)
 
     def newest(self) -> LogPosition:
         """The newest checkpoint that the aggregator shows; its signature holds, and the log did not go back.

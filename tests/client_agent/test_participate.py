@@ -223,14 +223,14 @@ def test_unusable_rows_are_told(federation, agent, rows, said):
 
 
 def test_rows_are_read_anew_and_a_missing_file_is_no_crash(federation, agent):
-    def gone():
+    def gone(_):
         raise FileNotFoundError(2, "No such file", "rows.csv")
 
     agent_home.plan(federation)
     assert agent.run(gone) == [Kind.CHECKED, Kind.SKIPPED]
     assert "rows.csv" in agent.events[-1].text
     agent.connect()
-    assert agent.run(lambda: ROWS) == [Kind.CHECKED, Kind.CONTRIBUTED]
+    assert agent.run(lambda _: ROWS) == [Kind.CHECKED, Kind.CONTRIBUTED]
 
 
 def test_target_of_another_name(federation, agent):

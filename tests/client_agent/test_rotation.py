@@ -170,7 +170,7 @@ def test_the_agent_goes_on_with_the_new_key(aggregator: Aggregator, home: Path) 
                 for other in others:
                     other.open()
 
-        participate(home, lambda: rows, api=connection, rounds=1, on_event=on_event, poll_seconds=0, pause=0.0)
+        participate(home, lambda _: rows, api=connection, rounds=1, on_event=on_event, poll_seconds=0, pause=0.0)
         assert Kind.CONTRIBUTED in told
         assert Kind.OPENED in told
         assert published_prior.fetch(home, connection).record.version == 1

@@ -56,7 +56,9 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/fgpr/secagg/test_suites.py",
         "tests/fgpr/secagg/test_group_refusals.py",
         "tests/protocol/test_one_sum_a_version.py",
+        "tests/fgpr/secagg/test_pinned_peers.py",
     ),
+    "pinned_peers": ("tests/fgpr/secagg/test_pinned_peers.py",),
     "checked_draws": (
         "tests/fgpr/secagg/test_checked_draws.py",
         "tests/fgpr/secagg/test_checked_plan_refusals.py",

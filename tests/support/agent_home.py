@@ -22,7 +22,7 @@ from fgpr.auditlog import checkpoint, entries
 from fgpr.auditlog.checkpoint import Checkpoint
 from fgpr.errors import Conflict, RequestError, TooLate, UnknownResource
 from fgpr.gp.training_settings import TrainingSettings
-from fgpr.message import Message, Signed
+from fgpr.message import Message, Signed, timestamp
 from fgpr.rest import (
     AbortedRound,
     CheckpointView,
@@ -70,6 +70,7 @@ class InMemory:
         enrolled: what parties enrolled with.
         state: whether rounds open.
         leaves_hidden: as many of the newest leaves are kept from this client.
+        clock: the aggregator's.
     """
 
     def __init__(self, federation: Federation, client: str, stop: threading.Event) -> None:
@@ -81,6 +82,7 @@ class InMemory:
         self.refuse: dict[str, Exception] = {}
         self.change: dict[str, Callable[[Any], Message]] = {}
         self.leaves_hidden = 0
+        self.clock: Callable[[], datetime] = lambda: datetime.now(UTC)
         self.state: State = "open"
         self.enrolled: dict[str, EnrolmentRequest] = {}
 
@@ -221,7 +223,7 @@ class InMemory:
             reason=None,
             prior_version=fed.prior.version,
             aborted=tuple(AbortedRound(plan=state.plan, cohort=state.empty) for state in aborted if state.empty),
-            server_time="2031-03-09T21:20:00.000Z",
+            server_time=timestamp(self.clock()),
         )
 
     def _enrol(self, request: EnrolmentRequest) -> EnrolmentReceipt:

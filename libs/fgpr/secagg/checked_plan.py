@@ -12,7 +12,8 @@
     another content, its checkpoint not beyond the plan's; while a theta is carried, roster and seats stay; where
     clients are drawn by weight, each signed the weight beside it, which is within the cap
 8.  committee and cohort numbers follow from gamma, seats and invited clients, K from declared weights where those draw
-9.  gamma, seats, cohort, weight cap, suite, number of groups are no weaker than the client's floors
+9.  gamma, seats, cohort, weight cap, suite, number of groups are no weaker than the client's floors; the roster has
+    every peer that the client requires, and the plan none beside those that it accepts
 10. seats and invited clients are the ones that the roster's nonce draws, the latter in proportion to declared weights
     where the plan says so, and the groups those that it deals, with the caps, the number of groups and the kind of draw
     of every plan that the client remembers
@@ -42,6 +43,7 @@ from fgpr.secagg.encoding import Codec
 from fgpr.secagg.field import MERSENNE_61
 from fgpr.secagg.history import Floors, History, PastRound
 from fgpr.secagg.messages import LogPosition, Plan
+from fgpr.secagg.pinned_peers import check_peers
 from fgpr.secagg.planning import committee_of
 from fgpr.secagg.privacy import check_signed_capacity
 from fgpr.secagg.privacy_checks import check_strength, check_terms
@@ -171,6 +173,7 @@ def check_plan(
     numbers = _check_numbers(plan, members)
     # (9)
     _check_floors(plan, codec, floors)
+    check_peers(plan, members, client, floors)
     # (10)
     check_draws(plan, members, history)
     # (11)

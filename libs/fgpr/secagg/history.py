@@ -30,6 +30,8 @@ class Floors:
         carries: most rounds in a row that may carry the same theta before the owner is asked.
         groups: most groups whose averages a round may reveal apart.
         noise: least noise multiplier of differential privacy; 0 takes plans without any, too.
+        required_peers: key ids that have to stand in the roster, not revoked.
+        accepted_peers: the only key ids, besides the client's own, that may be invited or seated; None takes any.
     """
 
     gamma: float = 0.2
@@ -40,6 +42,8 @@ class Floors:
     carries: int = 1
     groups: int = 32
     noise: float = 0.0
+    required_peers: frozenset[str] = frozenset()
+    accepted_peers: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)
