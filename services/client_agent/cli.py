@@ -16,7 +16,7 @@ from client_agent import (
     intake,
     key_command,
     membership,
-    predict,
+    predict_command,
     prior_command,
     privacy_command,
     signed_request,
@@ -24,7 +24,6 @@ from client_agent import (
 from client_agent.api import Api
 from client_agent.command_line import DEFAULT_DELTA, DEFAULT_HOME, Delta, Epsilon, Home, budget_of, say, telling
 from client_agent.events import Event, Kind
-from client_agent.local_data import Columns
 from client_agent.participate import participate
 from fgpr import signatures
 from fgpr.errors import EncodingError
@@ -41,6 +40,7 @@ app = typer.Typer(
 prior_app = typer.Typer(help="The prior that the federation has learned.", no_args_is_help=True)
 app.add_typer(prior_app, name="prior")
 prior_app.command("show")(prior_command.show)
+app.command("predict")(predict_command.predict_rows)
 app.command("privacy")(privacy_command.show)
 app.command("rotate-key")(key_command.rotate)
 
@@ -158,36 +158,6 @@ def run(
         raise typer.Exit(1)
 
 
-@app.command("predict")
-def predict_rows(
-    data: Data,
-    at: Annotated[str, typer.Option("--at", help="Where to predict: a FILE with the features, or START:STOP:STEP.")],
-    out: Annotated[Path, typer.Option("--out", help="CSV file to write, - for standard output.")],
-    home: Home = DEFAULT_HOME,
-    unit: Unit = None,
-    target: Target = None,
-) -> None:
-    """Predict for one device from its own rows.
-
-    The newest prior is conditioned on the rows. The CSV has the features, mean, sd_latent, sd_observation, lower_95 and
-    upper_95 (the band of a new measurement), in the model's units. Without a net, the prior that was fetched last is
-    used.
-    """
-    points = None if Path(at).exists() else _points(at)
-    with telling():
-        prior = prior_command.fetched(home).record.prior()
-        own = intake.read_columns(data, unit)
-        inputs: Columns = intake.read_columns(Path(at)) if points is None else predict.grid(prior.spec, *points)
-        rows = predict.predict(prior, own, inputs, target)
-        if rows.method == "nearest neighbours":
-            typer.echo("too many rows for one matrix: each point is predicted from the rows nearest to it", err=True)
-        text = predict.to_csv(rows)
-        if str(out) == "-":
-            typer.echo(text, nl=False)
-        else:
-            out.write_text(text, encoding="utf-8")
-
-
 @app.command()
 def leave(
     home: Home = DEFAULT_HOME,
@@ -229,14 +199,6 @@ def _ticket(given: str) -> Ticket:
         return Ticket.from_text(text)
     except EncodingError as error:
         raise EncodingError(f"this is no ticket: {error}. Was it copied whole?") from error
-
-
-def _points(at: str) -> tuple[float, float, float]:
-    try:
-        start, stop, step = map(float, at.split(":"))
-    except ValueError:
-        raise typer.BadParameter(f"{at!r} is no file and no START:STOP:STEP", param_hint="--at") from None
-    return start, stop, step
 
 
 if __name__ == "__main__":

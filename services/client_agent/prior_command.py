@@ -1,6 +1,7 @@
 """`fgpr-agent prior show`: the prior that the federation has learned, for people and for machines."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -31,16 +32,33 @@ def show(
             Console().print(_table(published.record.prior()))
 
 
-def fetched(home: Path) -> PublishedPrior:
-    """The newest prior, or the one that was fetched last where the aggregator is away; then the owner is told."""
+def fetched(home: Path, offline: bool = False) -> PublishedPrior:
+    """The newest prior, or the one that was fetched last where the aggregator is away; then the owner is told.
+
+    Args:
+        home: of an enrolled party.
+        offline: ask nobody.
+    """
+    if offline:
+        return published_prior.kept(home)
     # Few attempts: without a net the kept prior serves as well.
     with membership.connect(home, attempts=2) as api:
         published = published_prior.fetch(home, api)
     if not published.fresh:
+        looked = ago(published.age(datetime.now(UTC)))
         typer.echo(
-            f"the aggregator cannot be reached: using prior {published.record.version}, fetched before", err=True
+            f"the aggregator cannot be reached: using prior {published.record.version}, verified {looked}", err=True
         )
     return published
+
+
+def ago(age: timedelta) -> str:
+    """An age in the largest unit of which there are two."""
+    seconds = age.total_seconds()
+    for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{int(seconds // length)} {unit} ago"
+    return f"{int(seconds)} seconds ago"
 
 
 def _title(published: PublishedPrior) -> str:

@@ -5,10 +5,10 @@ hyper-parameter (`fgpr.gp.hyperprior`; the maximum a posteriori theta):
 
     L(theta) + sum_i (theta_i - served_i)^2 / (2 sigma^2)
 
-with L the negative log likelihood in nats and theta in log space. Sigma is one number: how far, in log units, a device's
-theta is thought to lie from the served one. The penalty is the same whatever the number of rows, so that few rows leave
-theta where it was, and many have their say. Source: penalised personalisation, T. Li, S. Hu, A. Beirami and V. Smith
-(2021), Ditto, ICML, eq. (1); Rasmussen & Williams (2006), section 5.1 for the posterior over hyper-parameters.
+with L the negative log likelihood in nats and theta in log space. Sigma is one number: how far, in log units, the theta
+of a device is thought to lie from the served one. The penalty is the same whatever the number of rows, so that few rows
+leave theta where it was, and many have their say. Source: penalised personalisation, T. Li, S. Hu, A. Beirami and V.
+Smith (2021), Ditto, ICML, eq. (1); Rasmussen & Williams (2006), section 5.1 for the posterior over hyper-parameters.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""When a function first reaches a threshold: the distribution of the first crossing, from whole functions drawn jointly.
+"""When a function first reaches a threshold: the distribution of the first crossing, from functions drawn jointly.
 
 Marginal bands cannot say this: how likely a crossing is before a given input depends on how values at all inputs hang
 together, and so on the joint posterior (Rasmussen & Williams 2006, section 2.2). It is the function without noise that
