@@ -28,7 +28,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     console = Console()
     lines: list[Line] = []
-    table = Table("rows", "starts", "median s", "slowest s", "MB at most", title=f"{CYCLES} cycles, 1 sensor, offline")
+    table = Table(
+        "rows",
+        "starts",
+        "median s",
+        "slowest s",
+        "processor s",
+        "MB at most",
+        title=f"{CYCLES} cycles, 1 sensor, offline",
+    )
     for rows in ROWS:
         with tempfile.TemporaryDirectory() as folder:
             home, data = prepare(Path(folder), rows)
@@ -40,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             str(len(starts)),
             f"{statistics.median(seconds):.2f}",
             f"{max(seconds):.2f}",
+            f"{statistics.median([one.cpu for one in starts]):.2f}",
             f"{max(one.megabytes for one in starts):.0f}",
         )
     console.print(table)
@@ -53,6 +62,7 @@ def judged(rows: int, starts: Sequence[Start]) -> list[Line]:
     return [
         at_most(f"{name}: median", statistics.median(seconds), "s", SECONDS),
         Line(f"{name}: slowest", max(seconds), "s"),
+        Line(f"{name}: processor time, median", statistics.median([one.cpu for one in starts]), "s"),
         at_most(f"{name}: peak resident memory", max(one.megabytes for one in starts), "MB", MEGABYTES),
     ]
 

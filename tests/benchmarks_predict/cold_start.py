@@ -1,4 +1,4 @@
-"""One prediction from a cold start: a new process of `fgpr-agent predict`, without a net, from a prior that was kept."""
+"""One prediction from a cold start: a new process of `fgpr-agent predict`, offline, from a prior that was kept."""
 
 import json
 import subprocess
@@ -21,14 +21,16 @@ SPEC = ModelSpec.with_default_bounds(
     [Feature("cycle", "cycles", 0.0, 400.0)], Target(SENSOR, "degR", "standardise"), "rbf"
 )
 
-# A child's peak memory and the modules that it loaded, told when it ends as the command always does.
+# What a process took and loaded, told by itself as it ends. The peak is the kernel's for this program alone: what
+# `getrusage` says of a child begins with the size of the process that started it.
 _LAUNCH = """
 import atexit, json, resource, sys
 def tell():
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+    used = resource.getrusage(resource.RUSAGE_SELF)
     heavy = [name for name in ("matplotlib", "scipy.stats", "scipy.optimize", "httpx") if name in sys.modules]
     with open(sys.argv[-1], "w") as file:
-        json.dump({"kilobytes": peak, "heavy": heavy}, file)
+        json.dump({"kilobytes": peak, "cpu": used.ru_utime + used.ru_stime, "heavy": heavy}, file)
 atexit.register(tell)
 from client_agent.cli import app
 app(sys.argv[1:-1])
@@ -41,11 +43,13 @@ class Start:
 
     Attributes:
         seconds: from its start to its end.
+        cpu: seconds of processor time.
         megabytes: of memory, at most at any time.
         heavy: modules that it loaded and that a prediction does not need.
     """
 
     seconds: float
+    cpu: float
     megabytes: float
     heavy: tuple[str, ...]
 
@@ -84,4 +88,4 @@ def start(folder: Path, home: Path, data: Path) -> Start:
     if len(out.read_text(encoding="utf-8").splitlines()) != CYCLES + 1:
         raise ValueError(f"{out} does not hold {CYCLES} predictions")
     seen = json.loads(told.read_text(encoding="utf-8"))
-    return Start(seconds, seen["kilobytes"] / 1024.0, tuple(seen["heavy"]))
+    return Start(seconds, seen["cpu"], seen["kilobytes"] / 1024.0, tuple(seen["heavy"]))

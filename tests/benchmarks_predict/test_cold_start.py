@@ -17,7 +17,9 @@ def test_a_prediction_loads_nothing_that_it_does_not_need(tmp_path: Path) -> Non
 
 
 def test_the_median_of_the_time_and_the_worst_memory_count() -> None:
-    median, slowest, memory = judged(20, [Start(0.5, 90.0, ()), Start(0.7, 160.0, ()), Start(3.0, 91.0, ())])
+    starts = [Start(0.5, 0.4, 90.0, ()), Start(0.7, 0.5, 160.0, ()), Start(3.0, 0.9, 91.0, ())]
+    median, slowest, cpu, memory = judged(20, starts)
     assert (median.value, median.met) == (0.7, True)
     assert (slowest.value, slowest.met) == (3.0, None)
+    assert (cpu.value, cpu.met) == (0.5, None)
     assert (memory.value, memory.met) == (160.0, False)
