@@ -1,4 +1,4 @@
-"""The command line of an agent: `fgpr-agent`, or `python -m client_agent.cli`."""
+"""The command line of an agent: `fgpr-agent` (`client_agent.program`), or `python -m client_agent.cli`."""
 
 import signal
 import sys

@@ -1,16 +1,18 @@
 """Whose agent this is: what a ticket told, kept in the agent's home."""
 
 from pathlib import Path
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field
 
 from client_agent import authorities, durable_file, epoch, identity
-from client_agent.api import Api
 from fgpr.errors import EncodingError, LocalProtocolError
 from fgpr.message import Count, Message, Name, PublicKey
 from fgpr.secagg.checked_plan import Anchors
 from fgpr.ticket import Role, Ticket
+
+if TYPE_CHECKING:
+    from client_agent.api import Api
 
 FILE_NAME = "membership.json"
 
@@ -81,7 +83,7 @@ def save(home: Path, membership: Membership) -> None:
     durable_file.write_once(home / FILE_NAME, membership.encode())
 
 
-def connect(home: Path, attempts: int = 6, tell: epoch.Tell = lambda _: None) -> Api:
+def connect(home: Path, attempts: int = 6, tell: epoch.Tell = lambda _: None) -> "Api":
     """A connection to the aggregator with the identity in `home`; raises as `load` and `identity.load` do.
 
     Args:
@@ -89,6 +91,9 @@ def connect(home: Path, attempts: int = 6, tell: epoch.Tell = lambda _: None) ->
         attempts: how often a request is tried at most.
         tell: tells the owner that the aggregator was restored from a backup.
     """
+    # Where a connection is made: what works offline starts without HTTP.
+    from client_agent.api import Api
+
     known = load(home)
     return Api(
         known.origin,

@@ -7,13 +7,13 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from client_agent import forecast, forecast_files, intake, picture, predict, prior_command
+from client_agent import forecast, forecast_files, intake, picture, predict, prior_at_hand
 from client_agent.command_line import DEFAULT_HOME, say, telling
 from client_agent.events import one_line
 from client_agent.forecast import Where, Wishes
 from client_agent.forecast_files import Sensor
 from client_agent.predict import PredictedRows
-from client_agent.prior_command import ago
+from client_agent.prior_at_hand import ago
 from fgpr.federated.fine_tuning import DEFAULT_SIGMA
 from fgpr.gp.first_crossing import Direction
 
@@ -21,6 +21,9 @@ AHEAD = 20
 """Cycles that are predicted where nobody says where."""
 SHOWN = 12
 """Most lines of the table for people."""
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+"""The command as a program of its own: `client_agent.program` starts it without the others."""
 
 Homes = Annotated[
     list[Path],
@@ -35,6 +38,7 @@ Homes = Annotated[
 Data = Annotated[Path, typer.Option("--data", help="Your rows: CSV with a header row, or C-MAPSS text; .gz too.")]
 
 
+@app.command()
 def predict_rows(
     data: Data,
     home: Homes = [DEFAULT_HOME],  # noqa: B006 (typer reads it and changes nothing)
@@ -110,7 +114,7 @@ def predict_rows(
     with telling():
         if picture_file is not None:
             picture.check(picture_file)
-        priors = [prior_command.fetched(folder, offline) for folder in home]
+        priors = [prior_at_hand.fetched(folder, offline) for folder in home]
         own = intake.read_columns(data, unit)
         where = _where(at, points, AHEAD if ahead is None else ahead)
         wishes = Wishes(

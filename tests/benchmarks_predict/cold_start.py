@@ -25,15 +25,17 @@ SPEC = ModelSpec.with_default_bounds(
 # `getrusage` says of a child begins with the size of the process that started it.
 _LAUNCH = """
 import atexit, json, resource, sys
+place = sys.argv.pop()
 def tell():
     peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
     used = resource.getrusage(resource.RUSAGE_SELF)
-    heavy = [name for name in ("matplotlib", "scipy.stats", "scipy.optimize", "httpx") if name in sys.modules]
-    with open(sys.argv[-1], "w") as file:
+    heavy = [name for name in ("matplotlib", "scipy.stats", "scipy.optimize", "httpx", "rich") if name in sys.modules]
+    with open(place, "w") as file:
         json.dump({"kilobytes": peak, "cpu": used.ru_utime + used.ru_stime, "heavy": heavy}, file)
 atexit.register(tell)
-from client_agent.cli import app
-app(sys.argv[1:-1])
+from client_agent.program import main
+sys.argv[0] = "fgpr-agent"
+main()
 """
 
 
