@@ -54,7 +54,7 @@ class Site:
         self.folder = folder
         engines = fleet.gather(None, 4, 5, 1, seed=3)
         self.aggregator = AggregatorProcess(folder / "aggregator")
-        self.aggregator.prepare(federation_of(engines, rounds=1, deadline=120.0))
+        self.aggregator.prepare(federation_of(engines, rounds=1, deadline=900.0))
         self.aggregator.start()
         tasks = []
         for engine in engines.clients[1:]:
@@ -88,7 +88,7 @@ class Site:
     def run(self, command: str) -> str:
         command = command.replace(ADDRESS, self.aggregator.settings.origin).replace(NAMED, FEDERATION)
         done = subprocess.run(
-            ["bash", "-c", command], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=180
+            ["bash", "-c", command], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=900
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
         return done.stdout
