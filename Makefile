@@ -11,7 +11,7 @@ FLOWER_STAMP := $(FLOWER)/.ready
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup setup-peers setup-flower demo test fuzz check openapi fmt bench bench-secagg attack proofs tamper bench-log kill load mutants liars privacy lock clean containers-check machine pause replay defences soak canary recover agent-kills
+.PHONY: help setup setup-peers setup-flower demo test fuzz check openapi fmt bench bench-secagg attack proofs tamper bench-log kill load mutants liars privacy new-engines bench-predict lock clean containers-check machine pause replay defences soak canary recover agent-kills
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -77,6 +77,12 @@ bench-secagg: setup ## CPU and bytes of a round for 10 to 1,000 clients (ARGS=--
 
 privacy: setup ## what differential privacy costs in accuracy on FD001 (needs FGPR_DATA; ARGS=--quick); writes build/reports/privacy.json
 	PYTHONPATH=tests $(BIN)/python -m benchmarks_privacy $(ARGS)
+
+new-engines: setup ## the served prior on new engines with few cycles of FD001 (needs FGPR_DATA; ARGS=--quick); writes build/reports/new-engines.json
+	PYTHONPATH=tests $(BIN)/python -m benchmarks_new_engines $(ARGS)
+
+bench-predict: setup ## a cold start of an offline prediction: seconds and memory; writes build/reports/bench-predict.json
+	PYTHONPATH=tests $(BIN)/python -m benchmarks_predict $(ARGS)
 
 proofs: setup ## every proof of trees up to 300 leaves, and each with any one bit turned over; writes build/reports/proofs.json
 	PYTHONPATH=tests $(BIN)/python -m proofs $(ARGS)

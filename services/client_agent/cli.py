@@ -1,4 +1,4 @@
-"""The command line of an agent: `fgpr-agent`, or `python -m client_agent.cli`."""
+"""The command line of an agent: `fgpr-agent` (`client_agent.program`), or `python -m client_agent.cli`."""
 
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from client_agent import (
     intake,
     key_command,
     membership,
-    predict,
+    predict_command,
     prior_command,
     privacy_command,
     run_command,
@@ -26,7 +26,6 @@ from client_agent import (
 )
 from client_agent.api import Api
 from client_agent.command_line import DEFAULT_HOME, Home, say, telling, ticket_of
-from client_agent.local_data import Columns
 from fgpr import signatures
 
 app = typer.Typer(
@@ -38,6 +37,7 @@ app = typer.Typer(
 prior_app = typer.Typer(help="The prior that the federation has learned.", no_args_is_help=True)
 app.add_typer(prior_app, name="prior")
 prior_app.command("show")(prior_command.show)
+app.command("predict")(predict_command.predict_rows)
 app.command("privacy")(privacy_command.show)
 app.command("rotate-key")(key_command.rotate)
 app.command("run")(run_command.run)
@@ -97,36 +97,6 @@ def enrol(
         say(f"key id {signatures.key_id(signatures.public_bytes(identity.load(home)))}")
 
 
-@app.command("predict")
-def predict_rows(
-    data: Data,
-    at: Annotated[str, typer.Option("--at", help="Where to predict: a FILE with the features, or START:STOP:STEP.")],
-    out: Annotated[Path, typer.Option("--out", help="CSV file to write, - for standard output.")],
-    home: Home = DEFAULT_HOME,
-    unit: Unit = None,
-    target: Target = None,
-) -> None:
-    """Predict for one device from its own rows.
-
-    The newest prior is conditioned on the rows. The CSV has the features, mean, sd_latent, sd_observation, lower_95 and
-    upper_95 (the band of a new measurement), in the model's units. Without a net, the prior that was fetched last is
-    used.
-    """
-    points = None if Path(at).exists() else _points(at)
-    with telling():
-        prior = prior_command.fetched(home).record.prior()
-        own = intake.read_columns(data, unit)
-        inputs: Columns = intake.read_columns(Path(at)) if points is None else predict.grid(prior.spec, *points)
-        rows = predict.predict(prior, own, inputs, target)
-        if rows.method == "nearest neighbours":
-            typer.echo("too many rows for one matrix: each point is predicted from the rows nearest to it", err=True)
-        text = predict.to_csv(rows)
-        if str(out) == "-":
-            typer.echo(text, nl=False)
-        else:
-            out.write_text(text, encoding="utf-8")
-
-
 @app.command()
 def leave(
     home: Home = DEFAULT_HOME,
@@ -156,14 +126,6 @@ def sign_request(
     """Print the header fields that sign a request, for curl -H @FILE; they serve once, within two minutes."""
     with telling():
         typer.echo("\n".join(signed_request.lines(home, method, path, body.read_bytes() if body else b"")))
-
-
-def _points(at: str) -> tuple[float, float, float]:
-    try:
-        start, stop, step = map(float, at.split(":"))
-    except ValueError:
-        raise typer.BadParameter(f"{at!r} is no file and no START:STOP:STEP", param_hint="--at") from None
-    return start, stop, step
 
 
 if __name__ == "__main__":

@@ -1,17 +1,19 @@
 """Whose agent this is: what a ticket told, kept in the agent's home."""
 
 from pathlib import Path
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field
 
 from client_agent import agent_toml, authorities, durable_file, epoch, identity
 from client_agent.agent_toml import AgentToml
-from client_agent.api import Api
 from fgpr.errors import EncodingError, LocalProtocolError
 from fgpr.message import Count, Message, Name, PublicKey
 from fgpr.secagg.checked_plan import Anchors
 from fgpr.ticket import Role, Ticket
+
+if TYPE_CHECKING:
+    from client_agent.api import Api
 
 FILE_NAME = "membership.json"
 
@@ -82,7 +84,9 @@ def save(home: Path, membership: Membership) -> None:
     durable_file.write_once(home / FILE_NAME, membership.encode())
 
 
-def connect(home: Path, attempts: int = 6, tell: epoch.Tell = lambda _: None, settings: AgentToml | None = None) -> Api:
+def connect(
+    home: Path, attempts: int = 6, tell: epoch.Tell = lambda _: None, settings: AgentToml | None = None
+) -> "Api":
     """A connection to the aggregator with the identity in `home`; raises as `load` and `identity.load` do.
 
     Args:
@@ -91,6 +95,9 @@ def connect(home: Path, attempts: int = 6, tell: epoch.Tell = lambda _: None, se
         tell: tells the owner that the aggregator was restored from a backup.
         settings: of the owner; those of agent.toml in the home where None.
     """
+    # Where a connection is made: what works offline starts without HTTP.
+    from client_agent.api import Api
+
     known = load(home)
     settings = agent_toml.load(home) if settings is None else settings
     return Api(

@@ -1,7 +1,6 @@
 """`fgpr-agent prior show`: the prior that the federation has learned, for people and for machines."""
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -9,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from client_agent import membership, privacy_command, published_prior
+from client_agent import prior_at_hand, privacy_command
 from client_agent.command_line import DEFAULT_HOME, Home, say, telling
 from client_agent.published_prior import PublishedPrior
 from fgpr.gp.model import Prior
@@ -21,7 +20,7 @@ def show(
 ) -> None:
     """Fetch the newest prior, verify it against the audit log, and show it."""
     with telling():
-        published = fetched(home)
+        published = prior_at_hand.fetched(home)
         if as_json:
             typer.echo(json.dumps(_as_json(published), indent=2))
         else:
@@ -29,18 +28,6 @@ def show(
             if published.record.privacy is not None:
                 say(privacy_command.cost(published.record.privacy))
             Console().print(_table(published.record.prior()))
-
-
-def fetched(home: Path) -> PublishedPrior:
-    """The newest prior, or the one that was fetched last where the aggregator is away; then the owner is told."""
-    # Few attempts: without a net the kept prior serves as well.
-    with membership.connect(home, attempts=2) as api:
-        published = published_prior.fetch(home, api)
-    if not published.fresh:
-        typer.echo(
-            f"the aggregator cannot be reached: using prior {published.record.version}, fetched before", err=True
-        )
-    return published
 
 
 def _title(published: PublishedPrior) -> str:

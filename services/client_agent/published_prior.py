@@ -6,6 +6,7 @@ many members cosigned a log that holds the leaf.
 """
 
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from client_agent import durable_file, membership
@@ -15,7 +16,7 @@ from client_agent.trail import Trail
 from fgpr import merkle
 from fgpr.auditlog import checkpoint, cosignature, entries
 from fgpr.auditlog.entries import PriorPublished
-from fgpr.errors import EncodingError, Unavailable, VerificationError
+from fgpr.errors import EncodingError, LocalProtocolError, Unavailable, VerificationError
 from fgpr.federated.publication import PriorRecord
 from fgpr.rest import PriorView
 from fgpr.secagg.messages import LogPosition
@@ -31,11 +32,21 @@ class PublishedPrior:
         record: what the aggregator signed.
         index: the place of its leaf in the audit log.
         fresh: the aggregator showed it just now; else it is the one that was kept.
+        verified_at: when it was last fetched and verified, UTC, by this machine's clock.
     """
 
     record: PriorRecord
     index: int
     fresh: bool
+    verified_at: datetime
+
+    def age(self, now: datetime) -> timedelta:
+        """How long ago that was; 0 where the clock has gone back since.
+
+        Args:
+            now: the present time, aware.
+        """
+        return max(timedelta(0), now - self.verified_at)
 
 
 def fetch(home: Path, connection: Connection) -> PublishedPrior:
@@ -48,7 +59,7 @@ def fetch(home: Path, connection: Connection) -> PublishedPrior:
         LocalProtocolError: the home is enrolled nowhere.
     """
     known = membership.load(home)
-    found = kept(home, known)
+    before = kept_view(home, known)
     client = FederationClient(connection, known.federation)
     try:
         view = client.prior()
@@ -58,15 +69,34 @@ def fetch(home: Path, connection: Connection) -> PublishedPrior:
         if known.witnesses:
             _check_witnessed(view, client, trail, known)
     except Unavailable:
-        if found is None:
+        if before is None:
             raise
-        return PublishedPrior(found.prior.message, found.index, fresh=False)
-    _check_successor(view, found)
+        return _published(home, before, fresh=False)
+    _check_successor(view, before)
     durable_file.replace(home / FILE_NAME, view.encode())
-    return PublishedPrior(view.prior.message, view.index, fresh=True)
+    return _published(home, view, fresh=True)
 
 
-def kept(home: Path, known: Membership) -> PriorView | None:
+def kept(home: Path) -> PublishedPrior:
+    """The prior that was fetched last, without asking anybody; its signature is verified again.
+
+    Raises:
+        VerificationError: the file is damaged, or was signed by another key.
+        LocalProtocolError: no prior was fetched yet, or the home is enrolled nowhere.
+    """
+    view = kept_view(home, membership.load(home))
+    if view is None:
+        raise LocalProtocolError(f"{home} holds no prior yet: fetch one with a net first, as by fgpr-agent prior show")
+    return _published(home, view, fresh=False)
+
+
+def _published(home: Path, view: PriorView, fresh: bool) -> PublishedPrior:
+    # Written anew at each fetch, also where it stays the same: its time is that of the last look.
+    written = datetime.fromtimestamp((home / FILE_NAME).stat().st_mtime, UTC)
+    return PublishedPrior(view.prior.message, view.index, fresh, written)
+
+
+def kept_view(home: Path, known: Membership) -> PriorView | None:
     """The prior that was verified and kept last; None where there is none.
 
     Raises:

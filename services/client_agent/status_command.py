@@ -80,11 +80,10 @@ def gather(home: Path, config: Path | None, now: datetime) -> dict[str, Any]:
 
 
 def _prior(home: Path, known: Membership, in_plans: int, now: datetime) -> dict[str, Any]:
-    kept = published_prior.kept(home, known)
     fetched: dict[str, Any] = {"version": None, "age_seconds": None}
-    if kept is not None:
-        age = now.timestamp() - (home / published_prior.FILE_NAME).stat().st_mtime
-        fetched = {"version": kept.prior.message.version, "age_seconds": round(age)}
+    if published_prior.kept_view(home, known) is not None:
+        kept = published_prior.kept(home)
+        fetched = {"version": kept.record.version, "age_seconds": round(kept.age(now).total_seconds())}
     return {"newest_in_a_plan": in_plans, "fetched": fetched}
 
 

@@ -1,14 +1,11 @@
 """Predictions in the target's own units, and the prior that they rest on."""
 
-import csv
-import io
-
 import numpy as np
 import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-from client_agent import predict
+from client_agent import local_data, predict
 from fgpr.errors import DataError
 from fgpr.gp.model import Feature, ModelSpec, Prior, Target
 
@@ -102,10 +99,52 @@ def test_grid_takes_one_feature():
         predict.grid(spec, 0.0, 1.0, 0.5)
 
 
-def test_csv_holds_every_digit():
-    rows = predict.predict(PRIOR, OWN, AT)
-    lines = list(csv.DictReader(io.StringIO(predict.to_csv(rows))))
-    assert list(lines[0]) == ["cycle", "mean", "sd_latent", "sd_observation", "lower_95", "upper_95"]
-    for name in ("mean", "sd_latent", "sd_observation", "lower_95", "upper_95"):
-        assert [float(line[name]) for line in lines] == getattr(rows, name).tolist()
-    assert [float(line["cycle"]) for line in lines] == AT["cycle"].tolist()
+def student(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and scale at `AT` of a flat mean and an unknown scale, in plain matrices and the rows' own unit."""
+    x, at, one = OWN["cycle"], AT["cycle"], np.ones(5)
+
+    def k(a, b):
+        return SIGNAL**2 * np.exp(-0.5 * (a[:, None] - b) ** 2 / LENGTH**2)
+
+    inverse = np.linalg.inv(k(x, x) + NOISE**2 * np.eye(5))
+    mean = one @ inverse @ y / (one @ inverse @ one)
+    square = (y - mean) @ inverse @ (y - mean) / 4
+    left = 1 - k(at, x) @ inverse @ one
+    share = SIGNAL**2 - np.einsum("ij,jk,ik->i", k(at, x), inverse, k(at, x)) + left**2 / (one @ inverse @ one)
+    return mean + k(at, x) @ inverse @ (y - mean), np.sqrt(square * (share + NOISE**2))
+
+
+def test_own_scale_in_original_units():
+    device = predict.condition_on(PRIOR, local_data.arrange(SPEC, OWN), own_scale=True)
+    rows = device.predict(AT)
+    mean, scale = student(OWN["T24"])
+    assert rows.mean == pytest.approx(mean, rel=1e-10)
+    assert rows.sd_observation == pytest.approx(scale, rel=1e-8)
+    # 2.776 from any table of Student's t at 0.975 with 4 degrees of freedom.
+    assert rows.upper_95 - rows.mean == pytest.approx(2.7764451 * scale, rel=1e-7)
+    drawn = device.draw(AT, 20_000, np.random.default_rng(1))
+    assert np.median(drawn, axis=0) == pytest.approx(mean, abs=0.05)
+
+
+def test_own_scale_where_it_cannot_be_told_is_that_of_the_rows():
+    for own in ({"cycle": [1.0], "T24": [642.0]}, {"cycle": [1.0, 2.0], "T24": [642.0, 642.0]}):
+        device = predict.condition_on(PRIOR, local_data.arrange(SPEC, own), own_scale=True)
+        assert device.own_scale is None
+        assert device.predict(AT).mean == pytest.approx([642.0] * 3)
+
+
+def test_what_rows_tell_falls_as_one_row_says():
+    device = predict.condition_on(PRIOR, local_data.arrange(SPEC, {"cycle": [50.0], "T24": [642.0]}))
+    told = device.told_by_rows({"cycle": [50.0, 50.0 + LENGTH]})
+    # One row with noise: c(r)^2 / (1 + noise^2 / signal^2), with c = exp(-1/2) at one length-scale.
+    assert told == pytest.approx(np.array([1.0, np.exp(-1.0)]) / (1 + NOISE**2 / SIGNAL**2))
+
+
+def test_cycles_ahead():
+    rows = local_data.arrange(SPEC, {"cycle": [3.0, 90.0, 7.0], "T24": [1.0, 2.0, 3.0]})
+    assert predict.ahead(SPEC, rows, 3)["cycle"].tolist() == [91.0, 92.0, 93.0]
+    # The model ends at 100.
+    assert predict.ahead(SPEC, rows, 50)["cycle"].tolist() == [float(cycle) for cycle in range(91, 101)]
+    full = local_data.arrange(SPEC, {"cycle": [99.5], "T24": [1.0]})
+    with pytest.raises(DataError, match=r"the last row is 99.5, and the federation's model ends at 100 1"):
+        predict.ahead(SPEC, full, 1)

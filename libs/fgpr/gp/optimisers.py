@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
-from scipy.optimize import OptimizeResult, minimize
 
 from fgpr.errors import NumericalError
 from fgpr.gp.arrays import Array
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,6 +143,9 @@ def minimise(
     Raises:
         NumericalError: the objective has no finite value at the start.
     """
+    # Where it is used: a prediction from a served theta optimises nothing, and loading it takes a tenth of a second.
+    from scipy.optimize import minimize
+
     best_value, best = np.inf, theta
     evaluations = 0
     path: list[float] = []
@@ -155,7 +160,7 @@ def minimise(
             path.append(value)
         return value, gradient
 
-    def follow(intermediate_result: OptimizeResult) -> None:
+    def follow(intermediate_result: "OptimizeResult") -> None:
         path.append(float(intermediate_result.fun))
 
     try:

@@ -9,7 +9,6 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import kve
 
 from fgpr.errors import EncodingError
 from fgpr.gp.arrays import Array
@@ -45,6 +44,9 @@ class Matern:
         d (u^nu K_nu(u)) / du = -u^nu K_{nu-1}(u) (Abramowitz & Stegun 9.6.28), so that
         d c / d log l_d = 2 nu 2^(1-nu) / Gamma(nu) u^(nu-1) K_{nu-1}(u) (z_d - z'_d)^2.
         """
+        # Where it is used: the other kernels need no Bessel function, and loading it takes time at each start.
+        from scipy.special import kve
+
         nu = self.nu
         u = np.sqrt(squares)
         np.minimum(u, _FAR, out=u)
