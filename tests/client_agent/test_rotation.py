@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from typer.testing import CliRunner
 
 from aggregator.service.inspection import verify_database
-from client_agent import agent, enrolment, identity, membership, published_prior, rotation
+from client_agent import agent, enrolment, identity, key_command, membership, published_prior, rotation
 from client_agent.api import Api
 from client_agent.cli import app
 from client_agent.events import Event, Kind
@@ -283,7 +283,7 @@ def test_what_is_damaged_is_told(tmp_path: Path) -> None:
 
 
 def test_by_the_command_line(aggregator: Aggregator, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(enrolment.rotate_key, "__defaults__", (connecting(aggregator),))
+    monkeypatch.setattr(key_command, "Api", lambda *given, **_: connecting(aggregator)(*given))
     result = CliRunner().invoke(app, ["rotate-key", "--home", str(home)])
     assert result.exit_code == 0, result.output
     assert signatures.key_id(signatures.public_bytes(identity.load(home))) in result.output
