@@ -237,7 +237,7 @@ def test_predict_nowhere_is_a_mistake_of_use(home, rows, at):
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("cycle\n1\n", "no column for the target T24"), ("cycle,T24\n1,x\n", "'x'"), (None, "missing.csv")],
+    [("cycle\n1\n", "no column 'T24'"), ("cycle,T24\n1,x\n", "'x'"), (None, "missing.csv")],
 )
 def test_predict_from_bad_rows(home, tmp_path, text, said):
     path = tmp_path / "missing.csv"
