@@ -35,9 +35,9 @@ def model(dimensions: int, kernel: str, lower: float = 0.0, upper: float = 1.0) 
 
 
 def starts(spec: ModelSpec, ranges: tuple[float, ...] = START_RANGES) -> list[Array]:
-    """Thetas that differ in their length-scales."""
+    """Thetas that differ in their length-scales; of a sum of kernels, whose steps cost most, the first one alone."""
     found = []
-    for share in ranges:
+    for share in ranges if "+" not in spec.kernel else ranges[:1]:
         theta = spec.initial_theta.copy()
         for place, parameter in enumerate(spec.parameters):
             if parameter.feature is not None:
