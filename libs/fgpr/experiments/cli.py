@@ -1,5 +1,6 @@
 """`fgpr-experiments`: runs the paper's tables and figures here, and puts them beside the paper's own."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,7 @@ from fgpr.experiments.catalogue import EXPERIMENTS, experiment_named
 from fgpr.experiments.experiment import Experiment
 from fgpr.experiments.neural import torch_is_here
 from fgpr.experiments.records import Cell, Record
+from fgpr.experiments.report import PAGE, write_report
 from fgpr.experiments.runner import run_cells, shard_of, to_do
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
@@ -76,6 +78,37 @@ def run(
         typer.echo(f"fgpr-experiments: {error}", err=True)
         raise typer.Exit(1) from error
     if failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    results: Annotated[Path, typer.Option(help="Folder of the results; all its .jsonl files are read.")] = RESULTS,
+    out: Annotated[Path, typer.Option(help="Folder for the page and its pictures.")] = Path("build/experiments"),
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the targets to this file.")] = None,
+    command: Annotated[str, typer.Option(help="What the page says made the results.")] = "fgpr-experiments run ...",
+    strict: Annotated[bool, typer.Option(help="Exit with 1 where a target is missed.")] = False,
+) -> None:
+    """Write one Markdown page: every table beside the paper's figures, targets met and missed, pictures."""
+    try:
+        files = sorted(results.glob("*.jsonl"))
+        if not files:
+            raise DataError(f"there are no results in {results}: `fgpr-experiments run table1` makes some")
+        targets = write_report(files, out, command)
+    except FgprError as error:
+        typer.echo(f"fgpr-experiments: {error}", err=True)
+        raise typer.Exit(1) from error
+    if json_file is not None:
+        lines = [one._asdict() for one in targets]
+        json_file.parent.mkdir(parents=True, exist_ok=True)
+        json_file.write_text(json.dumps(lines, indent=1) + "\n", encoding="utf-8")
+    console = Console()
+    missed = [one for one in targets if one.met is False]
+    met = sum(one.met is True for one in targets)
+    console.print(f"{out / PAGE}: {met} targets met, {len(missed)} missed", highlight=False)
+    for one in missed:
+        console.print(f"  missed: {one.name}: {one.value:.4g}, wanted {one.target}", highlight=False)
+    if strict and missed:
         raise typer.Exit(1)
 
 

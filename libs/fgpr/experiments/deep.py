@@ -22,6 +22,9 @@ except ModuleNotFoundError:
     gpytorch = None
     torch = None
 
+_START_JITTER = 1e-2
+"""Added to the covariance that the start is whitened by: without it smooth covariances make the start rough."""
+
 
 @dataclass(frozen=True, slots=True)
 class DeepSettings:
@@ -128,14 +131,16 @@ class _Levels:
                 decay.step()
 
     def _bound(self, levels: list[tuple[Any, Any]], samples: int) -> Any:
-        total = sum(-layer.variational_strategy.kl_divergence() for layer in self._layers)
+        total = torch.zeros(())
         for number, (X, y) in enumerate(levels):
             *below, top = self._layers[: number + 1]
             inputs = X
             for layer in below:
                 inputs = self._lifted(X, layer(inputs), samples)
             total = total + self._likelihoods[number].expected_log_prob(y, top(inputs)).sum(-1).mean()
-        return total / sum(len(y) for _, y in levels)
+        # Last: a call of a layer renews what its divergence is kept from.
+        divergence = sum(layer.variational_strategy.kl_divergence() for layer in self._layers)
+        return (total - divergence) / sum(len(y) for _, y in levels)
 
     def mean(self, X: Any, samples: int = 32) -> Array:
         with torch.no_grad():
@@ -163,7 +168,7 @@ def _layer(points: Any, y: Any, covariance: Any) -> Any:
         def __init__(self) -> None:
             distribution = gpytorch.variational.CholeskyVariationalDistribution(len(points), mean_init_std=0.0)
             super().__init__(
-                gpytorch.variational.UnwhitenedVariationalStrategy(
+                gpytorch.variational.VariationalStrategy(
                     self, points.clone(), distribution, learn_inducing_locations=False
                 )
             )
@@ -174,7 +179,12 @@ def _layer(points: Any, y: Any, covariance: Any) -> Any:
 
     layer = Layer()
     strategy = layer.variational_strategy
-    strategy._variational_distribution.variational_mean.data.copy_(y)
+    # Whitened: the process starts at its own targets.
+    with torch.no_grad():
+        gram = covariance(points).to_dense()
+        root = torch.linalg.cholesky(gram + _START_JITTER * torch.eye(len(points)))
+        white = torch.linalg.solve_triangular(root, y[:, None], upper=False).squeeze(-1)
+    strategy._variational_distribution.variational_mean.data.copy_(white)
     strategy._variational_distribution.chol_variational_covar.data.copy_(0.03 * torch.eye(len(points)))
     strategy.variational_params_initialized.fill_(1)
     return layer
