@@ -87,6 +87,7 @@ def report(
     out: Annotated[Path, typer.Option(help="Folder for the page and its pictures.")] = Path("build/experiments"),
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the targets to this file.")] = None,
     command: Annotated[str, typer.Option(help="What the page says made the results.")] = "fgpr-experiments run ...",
+    introduction: Annotated[Path | None, typer.Option(help="Markdown that the page begins with.")] = None,
     strict: Annotated[bool, typer.Option(help="Exit with 1 where a target is missed.")] = False,
 ) -> None:
     """Write one Markdown page: every table beside the paper's figures, targets met and missed, pictures."""
@@ -94,8 +95,9 @@ def report(
         files = sorted(results.glob("*.jsonl"))
         if not files:
             raise DataError(f"there are no results in {results}: `fgpr-experiments run table1` makes some")
-        targets = write_report(files, out, command)
-    except FgprError as error:
+        first = introduction.read_text(encoding="utf-8") if introduction else ""
+        targets = write_report(files, out, command, first)
+    except (FgprError, OSError) as error:
         typer.echo(f"fgpr-experiments: {error}", err=True)
         raise typer.Exit(1) from error
     if json_file is not None:

@@ -111,7 +111,7 @@ def _curves(experiment: Experiment, records: Sequence[Record], folder: Path, key
                 if (record.cell.variant, record.cell.item) == (variant, item) and key in record.values:
                     axis.plot(record.values[key], linewidth=0.7)
             axis.set(title=f"{item} {variant}".strip(), xlabel="round", yscale="log")
-    return [f"![{experiment.title}]({experiment.name}.svg)", ""]
+    return [f"![{experiment.title}]({folder.name}/{experiment.name}.svg)", ""]
 
 
 def _theorems(records: Sequence[Record], folder: Path) -> list[str]:
@@ -127,7 +127,7 @@ def _theorems(records: Sequence[Record], folder: Path) -> list[str]:
             axis.set(title=f"{variant}: {key}", xlabel="round", xscale="log", yscale="log")
             if axis.lines:
                 axis.legend()
-    return ["![What the theorems say](theorems.svg)", ""]
+    return [f"![What the theorems say]({folder.name}/theorems.svg)", ""]
 
 
 def _ablation(experiment: Experiment, records: Sequence[Record], folder: Path) -> list[str]:
@@ -146,7 +146,7 @@ def _ablation(experiment: Experiment, records: Sequence[Record], folder: Path) -
             axis.plot(shares, means, marker="o", label=system.title)
         axis.set(xlabel="p_1, weight of the high fidelity", ylabel="RMSE")
         axis.legend()
-    return ["![CURRIN by the weight of the high fidelity](ablation.svg)", ""]
+    return [f"![CURRIN by the weight of the high fidelity]({folder.name}/ablation.svg)", ""]
 
 
 @contextmanager

@@ -10,16 +10,18 @@ from fgpr.experiments.judged import Judged, Table, judge, summarise
 from fgpr.experiments.records import Record, read_records
 
 PAGE = "experiments.md"
+PICTURES = "experiments"
+"""Folder of the pictures, beside the page."""
 
 
-def write_report(files: Sequence[Path], folder: Path, command: str, draw: bool = True) -> list[Judged]:
+def write_report(files: Sequence[Path], folder: Path, command: str, introduction: str = "") -> list[Judged]:
     """Write the page and its pictures.
 
     Args:
         files: of records.
         folder: for the page.
         command: that made the records, for the page.
-        draw: with pictures.
+        introduction: Markdown that comes first.
 
     Returns:
         All targets of the experiments that have records.
@@ -28,8 +30,8 @@ def write_report(files: Sequence[Path], folder: Path, command: str, draw: bool =
         DataError: a file holds something else than records.
     """
     records = read_records(files)
-    folder.mkdir(parents=True, exist_ok=True)
-    lines = ["# The paper's evaluation, run here", "", *_preface(records, command)]
+    (folder / PICTURES).mkdir(parents=True, exist_ok=True)
+    lines = ["# The paper's evaluation, run here", "", *introduction.splitlines(), "", *_preface(records, command)]
     targets: list[Judged] = []
     for experiment in EXPERIMENTS.values():
         own = [record for record in records if record.cell.experiment == experiment.name]
@@ -45,8 +47,7 @@ def write_report(files: Sequence[Path], folder: Path, command: str, draw: bool =
         if failed:
             lines += [f"{len(failed)} runs failed; the first: {failed[0].error}", ""]
         lines += pictures.words(experiment, own)
-        if draw:
-            lines += pictures.draw(experiment, own, folder)
+        lines += pictures.draw(experiment, own, folder / PICTURES)
     (folder / PAGE).write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
     return targets
 
@@ -55,6 +56,8 @@ def _preface(records: Sequence[Record], command: str) -> list[str]:
     seconds = sum(record.seconds for record in records)
     versions = sorted({f"{name} {version}" for record in records for name, version in record.versions.items()})
     return [
+        "## How to read the figures",
+        "",
         "Means over seeds; behind +- the standard deviation over seeds, in brackets the paper's own figure.",
         f"{len(records)} runs, {seconds / 3600:.1f} CPU hours, on {', '.join(versions)}.",
         "",
