@@ -93,7 +93,7 @@ class CoKriging:
     # Parameters: for each level log signal sd, log noise sd, d log length-scales; then rho_2 to rho_T.
 
     def _place(self, j: int) -> int:
-        return j * (2 + self._rows.X.shape[1])
+        return j * (2 + int(self._rows.X.shape[1]))
 
     def _lengths(self, parameters: Array, j: int) -> Array:
         place = self._place(j)
@@ -162,7 +162,8 @@ class CoKriging:
         level = [(math.log(1.0), *_LOG_SIGNAL), (math.log(0.1), *_LOG_NOISE), *[(math.log(0.3), *_LOG_LENGTH)] * d]
         table = np.array(level * count + [(1.0, *_RHO)] * (count - 1))
         first, lower, upper = table.T
-        best, value = first, math.inf
+        best: Array = first
+        value = math.inf
         for number in range(starts):
             begin = first if number == 0 else np.clip(first + 0.7 * rng.standard_normal(first.size), lower, upper)
             found = minimise(self.value_and_gradient, begin, lower, upper, _ITERATIONS)

@@ -9,8 +9,8 @@ import numpy as np
 from fgpr.experiments import paper
 from fgpr.experiments.experiment import Experiment
 from fgpr.experiments.records import Record
+from fgpr.experiments.sarcos import OUTPUTS
 from fgpr.experiments.table1 import HEADLINE
-from fgpr.experiments.table3 import OUTPUTS
 
 NEAR_OPTIMUM = 1.03
 """Largest RMSE of FGPR over that at the exact federated optimum, in Table 2."""

@@ -42,18 +42,18 @@ def train_polynomial(clients: Sequence[LocalData], degree: int, rounds: int = RO
     bases = [_basis(client.X, degree) for client in clients]
     # A step along a gradient stays stable below 2 over the largest eigenvalue of its Hessian.
     rates = [RATE / float(np.linalg.eigvalsh(basis.T @ basis / len(basis)).max()) for basis in bases]
-    coefficients = np.zeros(degree + 1)
+    coefficients: Array = np.zeros(degree + 1)
     for _ in range(rounds):
         contributions = []
         for client, basis, rate in zip(clients, bases, rates, strict=True):
-            own = coefficients.copy()
+            own: Array = coefficients.copy()
             for _step in range(LOCAL_STEPS):
-                own -= rate * basis.T @ (basis @ own - client.y) / client.y.size
+                own = own - rate * (basis.T @ (basis @ own - client.y)) / client.y.size
             contributions.append(Contribution(client.client, own, client.y.size))
         coefficients = weighted_average(contributions)
     return Polynomial(coefficients)
 
 
 def _basis(X: Array, degree: int) -> Array:
-    basis: Array = chebyshev.chebvander(2.0 * X[:, 0] - 1.0, degree)
+    basis: Array = np.asarray(chebyshev.chebvander(2.0 * X[:, 0] - 1.0, degree), dtype=np.float64)
     return basis
