@@ -5,6 +5,7 @@ k_rho(x) (k_linear(f) + k_f(f)) + k_delta(x). All levels are sparse variational 
 inducing inputs, trained together on the sum of their bounds. Needs PyTorch and GPyTorch: `make setup-paper`.
 """
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +17,11 @@ from fgpr.federated.simulation import LocalData
 from fgpr.gp.arrays import Array
 
 try:
-    import gpytorch
-    import torch
+    # What GPyTorch imports uses parts of PyTorch that are going out: no matter of whoever runs this.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import gpytorch
+        import torch
 except ModuleNotFoundError:
     gpytorch = None
     torch = None
