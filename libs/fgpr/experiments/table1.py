@@ -137,7 +137,7 @@ TABLE1 = Experiment(
 CORNERS_ALONE = replace(
     TABLE1,
     name="borehole-corners",
-    title="Borehole measured at corners alone, where the paper's figure comes from",
+    title="Borehole measured at corners alone",
     systems=tuple(system for system in SYSTEMS if system.name in ("fgpr", "fgpr-evidence", "separate", "ar")),
     items=("Borehole",),
     variants=("corners-alone",),
