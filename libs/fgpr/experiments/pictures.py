@@ -36,7 +36,7 @@ def words(experiment: Experiment, records: Sequence[Record]) -> list[str]:
                 for item, counter in chosen.items()
             )
             lines += [f"Kernels that federated evidence chose ({variant}): {told}.", ""]
-    return lines + _other_choices(experiment, records)
+    return lines + _noise(experiment, records) + _other_choices(experiment, records)
 
 
 def draw(experiment: Experiment, records: Sequence[Record], folder: Path) -> list[str]:
@@ -59,6 +59,20 @@ def mean_curve(records: Sequence[Record], item: str, variant: str, key: str) -> 
         if record.cell.item == item and record.cell.variant == variant and key in record.values
     ]
     return np.mean(curves, axis=0) if curves else None
+
+
+def _noise(experiment: Experiment, records: Sequence[Record]) -> list[str]:
+    """The noise that the exact optimum fits: nothing predicts measurements better than that."""
+    told = []
+    for item in experiment.items:
+        own = [
+            r.values["noise sd"]
+            for r in records
+            if r.cell.item == item and r.cell.system == "fgpr-optimum" and "noise sd" in r.values
+        ]
+        if own:
+            told.append(f"{item}: {np.mean(own):.3f}")
+    return [f"Noise sd at the exact optimum, the floor of any prediction: {', '.join(told)}.", ""] if told else []
 
 
 def _other_choices(experiment: Experiment, records: Sequence[Record]) -> list[str]:

@@ -86,6 +86,7 @@ def test_the_page_has_tables_targets_choices_and_pictures(tmp_path: Path) -> Non
             1.0,
         ),
         Record(Cell("example3", "sine", "", "fgpr", 1), {}, {"rmse": 0.1, "curve": [0.3, 0.1]}, 1.0),
+        Record(Cell("table2", "2", "", "fgpr-optimum", 1), {}, {"rmse": 0.67, "sd": 0.1, "noise sd": 0.66}, 1.0),
         Record(Cell("table3", "1", "random", "fgpr", 1), {}, {}, 1.0, {}, "DataError: none"),
     ]
     path = tmp_path / "all.jsonl"
@@ -95,6 +96,7 @@ def test_the_page_has_tables_targets_choices_and_pictures(tmp_path: Path) -> Non
     assert page.startswith("# The paper's evaluation, run here\n\nBegins so.\n")
     assert "| FGPR, kernel by evidence | 0.0500 +- 0.0000, sd 0.100 (0.148) |" in page
     assert "| CURRIN, corners: FGPR | 0.05 (1 seeds) | <= 0.148 | met |" in page
+    assert "the floor of any prediction: 2: 0.660." in page
     assert "CURRIN: rbf 1" in page
     assert "1 runs failed; the first: DataError: none" in page
     assert "| homogeneous | 8 | error of the noise sd, squared | -0." in page
