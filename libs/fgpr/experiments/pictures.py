@@ -72,7 +72,7 @@ def _noise(experiment: Experiment, records: Sequence[Record]) -> list[str]:
         ]
         if own:
             told.append(f"{item}: {np.mean(own):.3f}")
-    return [f"Noise sd at the exact optimum, the floor of any prediction: {', '.join(told)}.", ""] if told else []
+    return [f"Noise sd at the exact optimum, about the floor of any prediction: {', '.join(told)}.", ""] if told else []
 
 
 def _other_choices(experiment: Experiment, records: Sequence[Record]) -> list[str]:
