@@ -7,11 +7,16 @@ PEERS := .venv-peers
 PEERS_STAMP := $(PEERS)/.ready
 FLOWER := .venv-flower
 FLOWER_STAMP := $(FLOWER)/.ready
+PAPER := .venv-paper
+PAPER_STAMP := $(PAPER)/.ready
+# What `make paper-quick` runs of the real data, where they are.
+QUICK_DATA = $(if $(wildcard $(or $(FGPR_DATA),data)/cmapss),"table2 --repeats 3 --item 2 --item 4 --item 7 --item 11") \
+	$(if $(wildcard $(or $(FGPR_DATA),data)/sarcos),"table3 --repeats 1 --system fgpr --variant random")
 # Parallel clients and tests want one BLAS thread each: two pools on two cores fight.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup setup-peers setup-flower demo test fuzz check openapi fmt bench bench-secagg attack proofs tamper bench-log kill load mutants liars privacy new-engines bench-predict lock clean containers-check machine pause replay defences soak canary recover agent-kills
+.PHONY: help setup setup-peers setup-flower setup-paper paper-quick demo test fuzz check openapi fmt bench bench-secagg attack proofs tamper bench-log kill load mutants liars privacy new-engines bench-predict lock clean containers-check machine pause replay defences soak canary recover agent-kills
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -71,6 +76,23 @@ $(FLOWER_STAMP): requirements/flower.txt
 	$(PYTHON) -m venv $(FLOWER)
 	$(FLOWER)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/flower.txt
 	@touch $(FLOWER_STAMP)
+
+setup-paper: $(PAPER_STAMP) ## make .venv-paper with PyTorch and GPyTorch beside everything else, for the baselines that need them
+
+$(PAPER_STAMP): requirements/dev.txt requirements/build.txt requirements/paper.txt pyproject.toml
+	$(PYTHON) -m venv $(PAPER)
+	$(PAPER)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt
+	$(PAPER)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(PAPER)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/paper.txt
+	$(PAPER)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(PAPER_STAMP)
+
+paper-quick: setup ## the paper's evaluation on few seeds, without PyTorch (Tables 2 and 3 need FGPR_DATA); writes build/experiments and build/reports/paper-quick.json
+	for part in "table1 --repeats 3" "borehole-corners --repeats 3" "one-input --repeats 3" "ablation --repeats 3" "example3 --repeats 3" \
+		"theorems --repeats 3 --variant homogeneous" $(QUICK_DATA); do \
+		$(BIN)/fgpr-experiments run $$part --jobs 2 --results build/experiments/quick || exit 1; done
+	$(BIN)/fgpr-experiments report --results build/experiments/quick --out build/experiments/quick --command "make paper-quick" \
+		--json build/reports/paper-quick.json --strict
 
 bench-secagg: setup ## CPU and bytes of a round for 10 to 1,000 clients (ARGS=--quick); writes build/reports/bench-secagg.json
 	PYTHONPATH=tests $(BIN)/python -m benchmarks_secagg $(ARGS)
@@ -139,4 +161,4 @@ lock: setup ## renew the hashed locks under requirements/
 	for extra in aggregator agent demo; do $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --extra $$extra --no-emit-package fgpr -o requirements/$$extra.txt pyproject.toml; done
 
 clean: ## remove what the targets made
-	rm -rf $(VENV) $(PEERS) $(FLOWER) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) $(PEERS) $(FLOWER) $(PAPER) build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

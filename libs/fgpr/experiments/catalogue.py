@@ -1,0 +1,36 @@
+"""Every experiment by its name on the command line."""
+
+from fgpr.errors import DataError
+from fgpr.experiments.convergence import EXAMPLE1, EXAMPLE2, THEOREMS
+from fgpr.experiments.demonstrations import ABLATION, EXAMPLE3, ONE_INPUT, SINES
+from fgpr.experiments.experiment import Experiment
+from fgpr.experiments.table1 import CORNERS_ALONE, TABLE1
+from fgpr.experiments.table2 import TABLE2
+from fgpr.experiments.table3 import TABLE3
+
+_ALL = (
+    TABLE1,
+    CORNERS_ALONE,
+    TABLE2,
+    TABLE3,
+    EXAMPLE1,
+    EXAMPLE2,
+    EXAMPLE3,
+    ONE_INPUT,
+    SINES,
+    ABLATION,
+    THEOREMS,
+)
+
+EXPERIMENTS = {experiment.name: experiment for experiment in _ALL}
+
+
+def experiment_named(name: str) -> Experiment:
+    """The experiment of that name.
+
+    Raises:
+        DataError: there is none.
+    """
+    if name not in EXPERIMENTS:
+        raise DataError(f"no experiment is named {name!r}; there are {', '.join(EXPERIMENTS)}")
+    return EXPERIMENTS[name]

@@ -1,0 +1,162 @@
+"""`fgpr-experiments`: runs the paper's tables and figures here, and puts them beside the paper's own."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from fgpr.errors import DataError, FgprError
+from fgpr.experiments.catalogue import EXPERIMENTS, experiment_named
+from fgpr.experiments.experiment import Experiment
+from fgpr.experiments.neural import torch_is_here
+from fgpr.experiments.records import Cell, Record
+from fgpr.experiments.report import PAGE, write_report
+from fgpr.experiments.runner import run_cells, shard_of, to_do
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
+
+RESULTS = Path("build/experiments")
+
+
+@app.callback()
+def main() -> None:
+    """Run the evaluation of the FGPR paper (Yue and Kontar) and compare.
+
+    `run` computes, one line of JSON a result, and goes on where it stopped. `report` makes tables and pictures of what
+    there is. `list` says what can be run. Tables 2 and 3 need real data: set FGPR_DATA to their folder.
+    """
+
+
+@app.command("list")
+def list_experiments() -> None:
+    """Say which experiments there are, with their systems, items and variants."""
+    table = Table("experiment", "what", "systems", "items", "variants", "seeds")
+    for experiment in EXPERIMENTS.values():
+        last = experiment.first_seed + experiment.repeats - 1
+        table.add_row(
+            experiment.name,
+            experiment.title,
+            " ".join(system.name for system in experiment.systems),
+            " ".join(experiment.items),
+            " ".join(experiment.variants),
+            f"{experiment.first_seed}-{last}",
+        )
+    Console(width=None if sys.stdout.isatty() else 150).print(table)
+
+
+@app.command()
+def run(
+    name: Annotated[str, typer.Argument(help="An experiment of `list`.", metavar="EXPERIMENT")],
+    repeats: Annotated[int | None, typer.Option(help="Seeds; without it as many as the paper has.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes, each with one thread.")] = 1,
+    system: Annotated[list[str] | None, typer.Option(help="Only this system; may come again.")] = None,
+    item: Annotated[list[str] | None, typer.Option(help="Only this item; may come again.")] = None,
+    variant: Annotated[list[str] | None, typer.Option(help="Only this variant; may come again.")] = None,
+    shard: Annotated[str, typer.Option(help="One part of the work, as in 2/5, for one of several machines.")] = "1/1",
+    results: Annotated[Path, typer.Option(help="Folder of the results.")] = RESULTS,
+) -> None:
+    """Run an experiment; what is there already is not run again.
+
+    Systems that need PyTorch are left out where it is not installed, and named.
+    """
+    try:
+        experiment = experiment_named(name)
+        part, parts = _shard(shard)
+        cells = experiment.cells(
+            repeats or experiment.repeats, _runnable(experiment, system), item or (), variant or ()
+        )
+        suffix = "" if parts == 1 else f".{part}-of-{parts}"
+        path = results / f"{experiment.name}{suffix}.jsonl"
+        waiting = to_do(shard_of(cells, part, parts), path)
+        failed = _run(experiment, waiting, path, jobs)
+    except FgprError as error:
+        typer.echo(f"fgpr-experiments: {error}", err=True)
+        raise typer.Exit(1) from error
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    results: Annotated[Path, typer.Option(help="Folder of the results; all its .jsonl files are read.")] = RESULTS,
+    out: Annotated[Path, typer.Option(help="Folder for the page and its pictures.")] = Path("build/experiments"),
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the targets to this file.")] = None,
+    command: Annotated[str, typer.Option(help="What the page says made the results.")] = "fgpr-experiments run ...",
+    introduction: Annotated[Path | None, typer.Option(help="Markdown that the page begins with.")] = None,
+    strict: Annotated[bool, typer.Option(help="Exit with 1 where a target is missed.")] = False,
+) -> None:
+    """Write one Markdown page: every table beside the paper's figures, targets met and missed, pictures."""
+    try:
+        files = sorted(results.glob("*.jsonl"))
+        if not files:
+            raise DataError(f"there are no results in {results}: `fgpr-experiments run table1` makes some")
+        first = introduction.read_text(encoding="utf-8") if introduction else ""
+        targets = write_report(files, out, command, first)
+    except (FgprError, OSError) as error:
+        typer.echo(f"fgpr-experiments: {error}", err=True)
+        raise typer.Exit(1) from error
+    if json_file is not None:
+        lines = [one._asdict() for one in targets]
+        json_file.parent.mkdir(parents=True, exist_ok=True)
+        json_file.write_text(json.dumps(lines, indent=1) + "\n", encoding="utf-8")
+    console = Console()
+    missed = [one for one in targets if one.met is False]
+    met = sum(one.met is True for one in targets)
+    console.print(f"{out / PAGE}: {met} targets met, {len(missed)} missed", highlight=False)
+    for one in missed:
+        console.print(f"  missed: {one.name}: {one.value:.4g}, wanted {one.target}", highlight=False)
+    if strict and missed:
+        raise typer.Exit(1)
+
+
+def _run(experiment: Experiment, waiting: list[Cell], path: Path, jobs: int) -> int:
+    console = Console()
+    columns = (
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    failures: list[Record] = []
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        bar = progress.add_task(experiment.name, total=len(waiting))
+
+        def told(record: Record) -> None:
+            cell = record.cell
+            progress.update(bar, advance=1, description=f"{cell.item} {cell.variant} {cell.system} {cell.seed}")
+            if record.error:
+                failures.append(record)
+
+        run_cells(waiting, path, jobs, told)
+    console.print(f"{len(waiting)} runs added to {path}, {len(failures)} of them failed", highlight=False)
+    for record in failures[:5]:
+        cell = record.cell
+        console.print(f"  {cell.item} {cell.variant} {cell.system} {cell.seed}: {record.error}", highlight=False)
+    return len(failures)
+
+
+def _runnable(experiment: Experiment, wanted: list[str] | None) -> list[str]:
+    if wanted:
+        return wanted
+    there = torch_is_here()
+    left_out = [system.name for system in experiment.systems if system.needs_torch and not there]
+    if left_out:
+        typer.echo(f"left out, since PyTorch is not installed (make setup-paper): {', '.join(left_out)}", err=True)
+    return [system.name for system in experiment.systems if system.name not in left_out]
+
+
+def _shard(text: str) -> tuple[int, int]:
+    part, _, parts = text.partition("/")
+    if not (part.isdecimal() and parts.isdecimal()):
+        raise DataError(f"--shard {text}: expected a part and their number, as in 2/5")
+    return int(part), int(parts)
+
+
+if __name__ == "__main__":
+    sys.exit(app())

@@ -1,0 +1,150 @@
+"""FGPR in its forms: averages of mini-batch steps, sampled or not, the exact optimum, a kernel chosen by evidence.
+
+Training is the library's (`fgpr.gp.local_training`, `fgpr.federated`); here stand only the settings of the experiments.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from fgpr.errors import DataError
+from fgpr.experiments.models import likelihoods, starts
+from fgpr.federated import pooled
+from fgpr.federated.participation import Participation, everyone
+from fgpr.federated.simulation import LocalData, simulate
+from fgpr.gp.arrays import Array
+from fgpr.gp.model import ModelSpec
+from fgpr.gp.optimisers import minimise
+from fgpr.gp.posterior import condition
+from fgpr.gp.residuals import leave_one_out
+from fgpr.gp.training_settings import TrainingSettings
+
+Clients = Sequence[LocalData]
+Evidence = Literal["likelihood", "leave-one-out"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a federation trains.
+
+    Attributes:
+        training: of each client.
+        rounds: R.
+        participation: who takes part.
+    """
+
+    training: TrainingSettings
+    rounds: int
+    participation: Participation = everyone
+
+
+MINI_BATCHES = Settings(TrainingSettings("adam", 0.1, decay=0.01, steps=10, batch_size=32), 100)
+"""The paper's way: E = 10 local steps on 32 rows, 100 rounds; Adam, whose rate falls from 0.1 to 0.009."""
+
+FULL_BATCHES = Settings(TrainingSettings("adam", 0.1, decay=0.01, steps=5), 100)
+"""All rows in each of E = 5 steps."""
+
+SGD = Settings(TrainingSettings("sgd", 0.5, decay=0.01, steps=10, batch_size=32, max_gradient=1.0), 100)
+"""Plain stochastic gradient descent, as in the paper's Algorithm 2."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learned:
+    """What a federation learned.
+
+    Attributes:
+        spec: the model.
+        theta: the shared hyper-parameters, in the wire order.
+        loss: sum_k L_k / N at theta, nats a point.
+    """
+
+    spec: ModelSpec
+    theta: Array
+    loss: float
+
+
+Learn = Callable[[ModelSpec, Clients], Learned]
+"""A way to learn theta of one model."""
+
+
+def averaged(spec: ModelSpec, clients: Clients, settings: Settings, rng: np.random.Generator) -> Learned:
+    """FedAvg: rounds of local steps and weighted averages of theta."""
+    history = simulate(
+        spec.correlation,
+        clients,
+        spec.initial_theta,
+        settings.training,
+        spec.bounds,
+        settings.rounds,
+        rng,
+        participation=settings.participation,
+    )
+    theta = history[-1].theta
+    return Learned(spec, theta, pooled.pooled_loss(likelihoods(spec.correlation, list(clients)), theta))
+
+
+def optimum(spec: ModelSpec, clients: Clients, weights: Sequence[float] | None = None) -> Learned:
+    """The exact optimum of the federated objective, from several starts.
+
+    Args:
+        spec: the model.
+        clients: whose rows count.
+        weights: p_k in place of n_k / N; for them the objective is sum_k p_k L_k / n_k.
+    """
+    parts = likelihoods(spec.correlation, list(clients))
+    if weights is None:
+        found = pooled.optimise(parts, spec.bounds, starts(spec))
+        return Learned(spec, found.theta, found.loss)
+    theta = weighted_optimum(spec, clients, weights)
+    return Learned(spec, theta, pooled.pooled_loss(parts, theta))
+
+
+def weighted_optimum(spec: ModelSpec, clients: Clients, weights: Sequence[float]) -> Array:
+    """The theta that minimises sum_k p_k L_k / n_k.
+
+    Raises:
+        DataError: not one weight a client, or one below 0.
+    """
+    if len(weights) != len(clients) or min(weights) < 0.0 or sum(weights) <= 0.0:
+        raise DataError(f"{len(weights)} weights for {len(clients)} clients: one each, none below 0, not all 0")
+    parts = likelihoods(spec.correlation, list(clients))
+
+    def objective(theta: Array) -> tuple[float, Array]:
+        total, gradient = 0.0, np.zeros(theta.size)
+        for part, weight in zip(parts, weights, strict=True):
+            if weight > 0.0:
+                value = part.value_and_gradient(theta)
+                total += weight * value.nats / part.rows
+                gradient += weight * value.gradient / part.rows
+        return total, gradient
+
+    box = np.array(spec.bounds.lower), np.array(spec.bounds.upper)
+    found = [minimise(objective, start, *box, pooled.MAX_ITERATIONS) for start in starts(spec)]
+    return spec.bounds.clip(min(found, key=lambda one: one.value).theta).theta
+
+
+def leave_one_out_loss(learned: Learned, clients: Clients) -> float:
+    """Minus the mean log predictive density of each row given its client's others, nats a point."""
+    kernel, total = learned.spec.correlation, 0.0
+    for client in clients:
+        total -= float(leave_one_out(condition(kernel, learned.theta, client.X, client.y)).log_density.sum())
+    return total / sum(client.y.size for client in clients)
+
+
+def chosen(specs: Sequence[ModelSpec], clients: Clients, learn: Learn, evidence: Evidence = "likelihood") -> Learned:
+    """Several models trained side by side, and the one with the best evidence.
+
+    Each client adds one number a model, its likelihood or leave-one-out density: a sum as theta's is.
+
+    Raises:
+        DataError: no models.
+    """
+    if not specs:
+        raise DataError("no models to choose from")
+    candidates = [learn(spec, clients) for spec in specs]
+    if evidence == "likelihood":
+        return min(candidates, key=lambda one: one.loss)
+    losses = [leave_one_out_loss(one, clients) for one in candidates]
+    return candidates[int(np.argmin(losses))]

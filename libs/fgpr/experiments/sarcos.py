@@ -1,0 +1,134 @@
+"""SARCOS, the inverse dynamics of a robot arm: 21 inputs, 7 torques, dealt to 25 devices at random or in blocks.
+
+The whole training file is `sarcos/sarcos_inv.mat`. Without it the 12,901 rows of `sarcos/sarcos_derived_rows.csv.gz`
+are taken, each with its place in that file; then all figures are those of a subset. The official test file repeats
+training rows, so that nothing is tested on it: each device keeps a share of its own rows for that.
+"""
+
+import gzip
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.io import loadmat
+
+from fgpr.errors import DataError
+from fgpr.experiments.folder import present
+from fgpr.federated.simulation import LocalData
+from fgpr.gp.arrays import Array
+from fgpr.gp.scaling import TargetScaling
+
+Split = Literal["random", "blocks"]
+"""Rows dealt to devices and to training and test at random, as the paper does; or contiguous pieces of the trajectory,
+the end of each kept for testing."""
+
+SPLITS: tuple[Split, ...] = get_args(Split)
+DEVICES = 25
+OUTPUTS = (1, 3, 5, 7)
+TEST_SHARE = 0.1
+"""About that of the paper: 180 test rows beside 1,850."""
+
+INPUTS, TORQUES = 21, 7
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trajectory:
+    """Rows in the order of time.
+
+    Attributes:
+        X: positions, velocities, accelerations, shape (n, 21).
+        torques: shape (n, 7).
+        whole: all 44,484 training rows, not a subset.
+    """
+
+    X: Array
+    torques: Array
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Device:
+    """One device; inputs and target scaled by its own training rows.
+
+    Attributes:
+        training: its training rows.
+        X: inputs of its test rows, shape (m, 21).
+        y: their targets, shape (m,).
+    """
+
+    training: LocalData
+    X: Array
+    y: Array
+
+
+@lru_cache(maxsize=1)
+def read(folder: Path) -> Trajectory:
+    """The trajectory: the whole file where it is, else the subset.
+
+    Raises:
+        DataError: neither is there, or it is not of this form.
+    """
+    whole = folder / "sarcos" / "sarcos_inv.mat"
+    if whole.is_file():
+        return _trajectory(np.asarray(loadmat(whole)["sarcos_inv"], dtype=np.float64), whole, whole=True)
+    subset = present(folder / "sarcos" / "sarcos_derived_rows.csv.gz")
+    with gzip.open(subset, "rt", encoding="utf-8") as file:
+        names = file.readline().strip().split(",")
+        if "row" not in names:
+            raise DataError(f"{subset}: no column 'row', the place of each row in the whole file")
+        rows = np.loadtxt(file, delimiter=",", ndmin=2)
+    place = names.index("row")
+    order = np.argsort(rows[:, place])
+    return _trajectory(np.delete(rows, place, axis=1)[order], subset, whole=False)
+
+
+def draw_devices(
+    trajectory: Trajectory, output: int, split: Split, seed: int, devices: int = DEVICES
+) -> tuple[Device, ...]:
+    """The devices of one output.
+
+    Args:
+        trajectory: all rows.
+        output: number of the torque, 1 to 7.
+        split: how rows are dealt.
+        seed: of the random split; blocks are the same for each seed.
+        devices: how many.
+
+    Raises:
+        DataError: no such output or split.
+    """
+    if not 1 <= output <= TORQUES:
+        raise DataError(f"output {output}: there are 1 to {TORQUES}")
+    if split not in SPLITS:
+        raise DataError(f"no split is named {split!r}; there are {', '.join(SPLITS)}")
+    count = len(trajectory.X)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(count) if split == "random" else np.arange(count)
+    return tuple(
+        _device(f"device-{number:02d}", trajectory, output, places)
+        for number, places in enumerate(np.array_split(order, devices), start=1)
+    )
+
+
+def _device(name: str, trajectory: Trajectory, output: int, places: NDArray[np.intp]) -> Device:
+    cut = len(places) - round(TEST_SHARE * len(places))
+    known, hidden = places[:cut], places[cut:]
+    X, y = trajectory.X[known], trajectory.torques[known, output - 1]
+    middle, spread = X.mean(axis=0), X.std(axis=0)
+    if not (spread > 0.0).all():
+        raise DataError(f"{name}: input {int(np.argmin(spread)) + 1} stands still in its training rows")
+    scaling = TargetScaling.fit(y, "standardise")
+    return Device(
+        LocalData(name, (X - middle) / spread, scaling.to_scaled(y)),
+        (trajectory.X[hidden] - middle) / spread,
+        scaling.to_scaled(trajectory.torques[hidden, output - 1]),
+    )
+
+
+def _trajectory(rows: Array, path: Path, whole: bool) -> Trajectory:
+    if rows.ndim != 2 or rows.shape[1] != INPUTS + TORQUES or not np.isfinite(rows).all():
+        raise DataError(f"{path}: expected {INPUTS + TORQUES} finite numbers a row, found shape {rows.shape}")
+    return Trajectory(rows[:, :INPUTS], rows[:, INPUTS:], whole)

@@ -1,0 +1,94 @@
+"""Table 3: torques of a robot arm (SARCOS or its 12,901-row subset), 25 devices, Matern-3/2."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+
+import numpy as np
+
+from fgpr.experiments import federations
+from fgpr.experiments.experiment import Experiment, System, Values
+from fgpr.experiments.federations import Settings
+from fgpr.experiments.folder import data_folder
+from fgpr.experiments.models import model, predicted
+from fgpr.experiments.neural import Networks, NeuralSettings
+from fgpr.experiments.records import Cell
+from fgpr.experiments.sarcos import INPUTS, OUTPUTS, SPLITS, Device, draw_devices, read
+from fgpr.experiments.separate import separate
+from fgpr.experiments.table1 import described
+from fgpr.gp.arrays import Array
+from fgpr.gp.model import ModelSpec
+from fgpr.gp.training_settings import TrainingSettings
+
+KERNEL = "matern-3/2"
+FEDERATION = Settings(TrainingSettings("adam", 0.1, decay=0.03, steps=4, batch_size=128), 25)
+NETWORK = NeuralSettings(layers=2, width=64, rounds=150, steps=10, batch_size=64, proximity=0.1)
+LOCAL_STARTS = 1
+"""Of each device's own training: 465 rows of 21 inputs, 25 times."""
+
+SYSTEMS = (
+    System("fgpr", "FGPR, Matern-3/2", described(FEDERATION)),
+    System("separate", "GP of each device alone", {"kernel": KERNEL, "starts": LOCAL_STARTS}),
+    System("ditto", "Neural, Ditto", asdict(NETWORK), needs_torch=True),
+)
+
+
+def run(cell: Cell) -> Values:
+    """One output of one split.
+
+    Raises:
+        DataError: the data are not there.
+    """
+    trajectory = read(data_folder())
+    devices = draw_devices(trajectory, int(cell.item), cell.variant, cell.seed)  # type: ignore[arg-type]  # a split
+    return {**_RUNS[cell.system](devices, cell.seed), "rows": len(trajectory.X)}
+
+
+def spec() -> ModelSpec:
+    """The model; each device's inputs are standardised, so that they lie within about three of their own sds."""
+    return model(INPUTS, KERNEL, -3.0, 3.0)
+
+
+def _errors(devices: Sequence[Device], means: Sequence[Array]) -> Values:
+    each = [float(np.sqrt(np.mean((mean - device.y) ** 2))) for mean, device in zip(means, devices, strict=True)]
+    return {"rmse": float(np.mean(each)), "sd": float(np.std(each))}
+
+
+def _fgpr(devices: Sequence[Device], seed: int) -> Values:
+    clients = [device.training for device in devices]
+    learned = federations.averaged(spec(), clients, FEDERATION, np.random.default_rng(seed))
+    means = [predicted(learned.spec, learned.theta, device.training, device.X) for device in devices]
+    return {**_errors(devices, means), "loss": learned.loss}
+
+
+def _separate(devices: Sequence[Device], seed: int) -> Values:
+    rng, own = np.random.default_rng(seed), spec()
+    means = [
+        predicted(own, separate(own, device.training, rng, LOCAL_STARTS).theta, device.training, device.X)
+        for device in devices
+    ]
+    return _errors(devices, means)
+
+
+def _ditto(devices: Sequence[Device], seed: int) -> Values:
+    trained = Networks([device.training for device in devices], NETWORK, seed, personal=True)
+    own = _errors(devices, [trained.predict(device.X, place) for place, device in enumerate(devices)])
+    shared = _errors(devices, [trained.predict(device.X) for device in devices])
+    return {**own, "rmse of the shared network": shared["rmse"]}
+
+
+_RUNS: Mapping[str, Callable[[Sequence[Device], int], Values]] = {
+    "fgpr": _fgpr,
+    "separate": _separate,
+    "ditto": _ditto,
+}
+
+TABLE3 = Experiment(
+    "table3",
+    "Table 3: RMSE of torques, by output",
+    SYSTEMS,
+    tuple(str(output) for output in OUTPUTS),
+    SPLITS,
+    first_seed=100,
+    repeats=30,
+    run=run,
+)

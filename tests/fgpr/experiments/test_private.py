@@ -1,0 +1,61 @@
+"""Private entries stay private and pay where clients differ."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fgpr.experiments import private
+from fgpr.experiments.federations import FULL_BATCHES, optimum
+from fgpr.experiments.generators import gaussian_process
+from fgpr.experiments.models import likelihoods, model
+from fgpr.federated.simulation import LocalData
+
+SPEC = model(1, "rbf")
+
+
+@pytest.fixture(scope="module")
+def clients() -> tuple[LocalData, ...]:
+    rng = np.random.default_rng(1)
+    quiet, loud = np.log([1.0, 0.05, 0.2]), np.log([1.0, 0.8, 0.2])
+    one, two = (gaussian_process(SPEC.correlation, theta, [60], 1, rng)[0] for theta in (quiet, loud))
+    return LocalData("quiet", one.X, one.y), LocalData("loud", two.X, two.y)
+
+
+def _loss(clients: tuple[LocalData, ...], thetas: np.ndarray) -> float:
+    return sum(
+        part.value(theta).nats for part, theta in zip(likelihoods(SPEC.correlation, clients), thetas, strict=True)
+    )
+
+
+def test_the_optimum_finds_each_clients_noise(clients: tuple[LocalData, ...]) -> None:
+    found = private.optimum(SPEC, clients, "noise")
+    assert found.private.tolist() == [False, True, False]
+    assert np.exp(found.thetas[:, 1]) == pytest.approx([0.05, 0.8], rel=0.35)
+    assert found.thetas[0, [0, 2]] == pytest.approx(found.thetas[1, [0, 2]], abs=0.0)
+    shared = optimum(SPEC, clients)
+    assert _loss(clients, found.thetas) < _loss(clients, np.tile(shared.theta, (2, 1))) - 10.0
+
+
+def test_no_step_from_the_optimum_is_better(clients: tuple[LocalData, ...]) -> None:
+    found = private.optimum(SPEC, clients, "both")
+    best = _loss(clients, found.thetas)
+    for client, entry in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        for step in (-0.05, 0.05):
+            moved = found.thetas.copy()
+            moved[client, entry] += step
+            assert _loss(clients, moved) > best - 1e-4
+    for step in (-0.05, 0.05):
+        moved = found.thetas.copy()
+        moved[:, 2] += step
+        assert _loss(clients, moved) > best - 1e-4
+
+
+def test_rounds_share_the_lengthscale_alone(clients: tuple[LocalData, ...]) -> None:
+    settings = replace(FULL_BATCHES, rounds=25)
+    found = private.averaged(SPEC, clients, "both", settings, np.random.default_rng(0))
+    assert found.thetas[0, 2] == found.thetas[1, 2]
+    assert np.exp(found.thetas[:, 1]) == pytest.approx([0.05, 0.8], rel=0.4)
+    assert _loss(clients, found.thetas) == pytest.approx(
+        _loss(clients, private.optimum(SPEC, clients, "both").thetas), abs=3.0
+    )
