@@ -89,7 +89,7 @@ def _cell(experiment: Experiment, table: Table, variant: str, item: str, system:
     entry = table.get((variant, item, system))
     if entry is None:
         return ""
-    text = f"{_number(entry.mean)} +- {_number(entry.sd)}"
+    text = _number(entry.mean) + (f" +- {_number(entry.sd)}" if entry.seeds > 1 else "")
     if entry.inner is not None:
         text += f", sd {_number(entry.inner)}"
     published = paper.figure(experiment.name, item, system)

@@ -94,7 +94,7 @@ def test_the_page_has_tables_targets_choices_and_pictures(tmp_path: Path) -> Non
     targets = write_report([path], tmp_path, "fgpr-experiments run table1", "Begins so.")
     page = (tmp_path / "experiments.md").read_text()
     assert page.startswith("# The paper's evaluation, run here\n\nBegins so.\n")
-    assert "| FGPR, kernel by evidence | 0.0500 +- 0.0000, sd 0.100 (0.148) |" in page
+    assert "| FGPR, kernel by evidence | 0.0500, sd 0.100 (0.148) |" in page
     assert "| CURRIN, corners: FGPR | 0.05 (1 seeds) | <= 0.148 | met |" in page
     assert "about the floor of any prediction: 2: 0.660." in page
     assert "CURRIN: rbf 1" in page
