@@ -73,6 +73,13 @@ def test_an_honest_bundle_against_what_was_held() -> None:
     assert verify_bundle(bundle(None, note_of(raw), note_of(raw[:9])), []).leaves == len(raw)
 
 
+def test_the_newest_of_a_bundle_s_checkpoints() -> None:
+    raw = _made().log.leaves
+    assert bundle(None, note_of(raw[:9]), note_of(raw), note_of(raw[:3])).newest == note_of(raw)
+    with pytest.raises(VerificationError, match="nobody signed this log"):
+        _ = Bundle(_made().anchors.service_key, (), tuple(raw)).newest
+
+
 def test_what_a_bundle_may_not_hold() -> None:
     raw = _made().log.leaves
     other = [*raw[:4], raw[5], raw[4], *raw[6:]]
