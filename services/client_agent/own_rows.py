@@ -130,6 +130,36 @@ def read(
     return {name: column[inside] for name, column in kept.items()}, report
 
 
+def count(path: Path, settings: AgentToml, unit: int | None = None) -> int:
+    """How many rows of a file count, as far as the settings say it before the model is known.
+
+    A row counts that is whole in the columns that [columns] names; in all columns where it names none.
+
+    Args:
+        path: the file.
+        settings: of the owner.
+        unit: count the rows of this unit only; else as the settings say.
+
+    Raises:
+        DataError: the file cannot be read, a column is missing or holds no numbers, or no row counts.
+    """
+    unit = settings.data.unit if unit is None else unit
+    named = {column.column or name for name, column in settings.columns.items()}
+    wanted = named | ({"unit"} if unit is not None else set())
+    table = read_table(path, settings.data.holes, wanted if named else None, settings.data.growing)
+    check_names(path, [*table.columns, *table.others], sorted(wanted))
+    _check_numeric(path, table, wanted)
+    rows = _rows_of(path, table, unit)
+    needed = wanted if named else set(table.columns)
+    whole = ~np.any([np.isnan(table.columns[name][rows]) for name in sorted(needed)], axis=0)
+    if not whole.any():
+        raise DataError(
+            f"{path}: none of {rows.size} rows is whole in {', '.join(sorted(needed)[:30])}: name your columns under "
+            "[columns] in agent.toml, and others may be empty"
+        )
+    return int(whole.sum())
+
+
 def columns_of(spec: ModelSpec, settings: AgentToml, target: str | None = None) -> dict[str, Column]:
     """The owner's column of each feature and of the target, by the federation's names.
 

@@ -111,6 +111,18 @@ def test_one_unit_and_rows_that_name_none(tmp_path):
         read(tmp_path, text, unit=9)
 
 
+def test_rows_that_count_before_the_model_is_known(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("cycle,T24,spare\n1,640,\n2,,\n3,642,1\n")
+    everything, named = (agent_toml.parse(toml, path) for toml in ("", "[columns.cycle]\n[columns.T24]\n"))
+    assert (own_rows.count(path, everything), own_rows.count(path, named)) == (1, 2)
+    path.write_text("cycle,T24,spare\n1,640,\n")
+    with pytest.raises(DataError, match=r"none of 1 rows is whole in T24, cycle, spare: name your columns"):
+        own_rows.count(path, everything)
+    with pytest.raises(DataError, match="no column 'T_24' .*did you mean 'T24'"):
+        own_rows.count(path, agent_toml.parse("[columns.T24]\nfrom = 'T_24'", path))
+
+
 def test_a_half_written_last_line_waits(tmp_path):
     columns, report = read(tmp_path, "cycle,T24\n1,300\n2,301\n3,30")
     assert (columns["cycle"].tolist(), report.unfinished) == ([1.0, 2.0], True)
