@@ -130,6 +130,31 @@ def read(
     return {name: column[inside] for name, column in kept.items()}, report
 
 
+def inputs(spec: ModelSpec, path: Path, settings: AgentToml) -> dict[str, FloatArray]:
+    """The inputs of a file that somebody wants predictions at: as `read` maps and converts, and nothing is left out.
+
+    Args:
+        spec: the federation's model.
+        path: the file; a column of the target is not needed.
+        settings: of the owner.
+
+    Returns:
+        The features by name, each of shape (rows,), in the federation's units.
+
+    Raises:
+        DataError: as `read`; also a cell without a value.
+    """
+    own = {name: column for name, column in columns_of(spec, settings).items() if name in spec.feature_names}
+    wanted = {column.column or name for name, column in own.items()}
+    table = read_table(path, only=wanted)
+    check_names(path, [*table.columns, *table.others], sorted(wanted))
+    _check_numeric(path, table, wanted)
+    found, converted = _convert(spec, {name: table.columns[column.column or name] for name, column in own.items()}, own)
+    for feature in spec.features:
+        _outside(feature, found, feature.name in converted)
+    return found
+
+
 def count(path: Path, settings: AgentToml, unit: int | None = None) -> int:
     """How many rows of a file count, as far as the settings say it before the model is known.
 
