@@ -35,6 +35,7 @@ class Report:
         columns: the owner's column of each of the federation's names.
         others: columns that were not used, with the reason.
         unfinished: a last line without its line end waits for the next round.
+        units: how many units the rows are of, where nobody named one and a column tells them apart; else 0.
     """
 
     file: str
@@ -48,6 +49,7 @@ class Report:
     columns: dict[str, str] = field(default_factory=dict)
     others: dict[str, str] = field(default_factory=dict)
     unfinished: bool = False
+    units: int = 0
 
     @property
     def doubtful(self) -> bool:
@@ -63,6 +65,10 @@ class Report:
             told.append(f"dropped {self.dropped_out_of_range} rows out of range ({_counts(self.out_of_range)})")
         if self.doubtful:
             told.append("more rows are out of range than in it: are columns and units the right ones?")
+        if self.units > 1:
+            told.append(
+                f"rows of {self.units} units are taken for those of one: --unit, or unit in agent.toml, names one"
+            )
         told += [f"{name} converted from {how}" for name, how in self.converted.items()]
         if self.unfinished:
             told.append("the last line has no line end, so it may be half of one: it waits for the next round")
@@ -124,6 +130,7 @@ def read(
         columns={name: column.column or name for name, column in own.items()},
         others=table.others | {name: "not needed" for name in table.columns if name not in wanted},
         unfinished=table.unfinished,
+        units=0 if "unit" in wanted or "unit" not in table.columns else np.unique(table.columns["unit"]).size,
     )
     if not report.used:
         raise DataError(f"{path}: no row is left. {'; '.join(report.lines()[1:])}")

@@ -111,6 +111,18 @@ def test_one_unit_and_rows_that_name_none(tmp_path):
         read(tmp_path, text, unit=9)
 
 
+def test_rows_of_several_units_that_nobody_told_apart_are_told(tmp_path):
+    text = "unit,cycle,T24\n1,1,640\n1,2,641\n2,1,600\n"
+    assert "rows of 2 units are taken for those of one: --unit, or unit in agent.toml, names one" in (
+        read(tmp_path, text)[1].lines()
+    )
+    for told in (
+        read(tmp_path, text, unit=1)[1],
+        read(tmp_path, text.replace("\n2,", "\n1,").replace("1,1,600", "1,3,600"))[1],
+    ):
+        assert not any(line.startswith("rows of") for line in told.lines())
+
+
 def test_inputs_are_mapped_and_converted_and_none_is_dropped(tmp_path):
     spec = ModelSpec.with_default_bounds(
         (Feature("cycle", "1", 0, 400), Feature("T2", "K", 200, 400)), Target("s4", "degR", "none"), "rbf"
