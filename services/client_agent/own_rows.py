@@ -196,7 +196,7 @@ def columns_of(spec: ModelSpec, settings: AgentToml, target: str | None = None) 
     """The owner's column of each feature and of the target, by the federation's names.
 
     Raises:
-        DataError: the settings name something that the model does not have.
+        DataError: the settings name something that the model does not have, or one column for two of its names.
     """
     names = [*spec.feature_names, spec.target.name]
     for name in settings.columns:
@@ -208,6 +208,14 @@ def columns_of(spec: ModelSpec, settings: AgentToml, target: str | None = None) 
     own = {name: settings.columns.get(name, Column()) for name in names}
     if target is not None:
         own[spec.target.name] = Column(column=target, unit=own[spec.target.name].unit)
+    taken: dict[str, str] = {}
+    for name, column in own.items():
+        first = taken.setdefault(column.column or name, name)
+        if first != name:
+            raise DataError(
+                f"your column {column.column or name!r} would be both {first} and {name}: look at 'from' under "
+                "[columns] in agent.toml, and at --target"
+            )
     return own
 
 

@@ -111,6 +111,12 @@ def test_one_unit_and_rows_that_name_none(tmp_path):
         read(tmp_path, text, unit=9)
 
 
+def test_one_column_is_not_two(tmp_path):
+    for toml, options in (("[columns.T24]\nfrom = 'cycle'", {}), ("", {"target": "cycle"})):
+        with pytest.raises(DataError, match="your column 'cycle' would be both cycle and T24"):
+            read(tmp_path, "cycle,T24\n1,640\n", toml, **options)
+
+
 def test_rows_of_several_units_that_nobody_told_apart_are_told(tmp_path):
     text = "unit,cycle,T24\n1,1,640\n1,2,641\n2,1,600\n"
     assert "rows of 2 units are taken for those of one: --unit, or unit in agent.toml, names one" in (
