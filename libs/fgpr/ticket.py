@@ -63,12 +63,12 @@ class Ticket(Message):
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """The inverse of `to_text`.
+        """The inverse of `to_text`; line breaks and spaces that a mail put between do not count.
 
         Raises:
             EncodingError: not a ticket; says what is wrong, without its secret.
         """
-        text = text.strip()
+        text = "".join(text.split())
         if not text.startswith(PREFIX):
             raise EncodingError(f"a ticket begins with {PREFIX!r}; was it copied whole?")
         encoded = text.removeprefix(PREFIX)
@@ -76,7 +76,10 @@ class Ticket(Message):
             raw = base64.b64decode(encoded + "=" * (-len(encoded) % 4), altchars=b"-_", validate=True)
         except (binascii.Error, ValueError) as error:
             raise EncodingError("the ticket is not base64url after its prefix; was it copied whole?") from error
-        return cls.decode(raw)
+        try:
+            return cls.decode(raw)
+        except EncodingError as error:
+            raise EncodingError(f"{error}; was it copied whole?") from error
 
 
 def secret_hash(secret: bytes) -> bytes:

@@ -142,7 +142,8 @@ def load(home: Path, config: Path | None = None) -> AgentToml:
     """
     path = home / FILE_NAME if config is None else config
     try:
-        text = path.read_bytes().decode("utf-8")
+        # Editors of some systems begin a file with a mark.
+        text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         if config is not None:
             raise DataError(f"{path}: there is no such file") from None
@@ -159,7 +160,9 @@ def parse(text: str, path: Path) -> AgentToml:
     except tomllib.TOMLDecodeError as error:
         raise EncodingError(f"{path}: no TOML: {error}") from error
     except ValidationError as error:
-        raise EncodingError(f"{path}: {_unknown(error) or describe('agent.toml', error)}") from None
+        raise EncodingError(
+            f"{path}: {_unknown(error) or _misspelled(error) or describe('agent.toml', error)}"
+        ) from None
     given = settings.data.file
     if given is None or Path(given).is_absolute():
         return settings
@@ -178,3 +181,18 @@ def _unknown(error: ValidationError) -> str | None:
         place = f"[{'.'.join(section)}]" if section else "the file"
         return f"{place} has no key {key!r}{nearest(key, known)}; known are {', '.join(known)}"
     return None
+
+
+_SHAPES = {
+    "tuple_type": "a list is needed, as in ['n/a', -999]",
+    "frozen_set_type": "a list of key ids is needed, as in ['...', '...']",
+    "string_pattern_mismatch": "this is no key id: those have 43 letters, digits, - and _; fgpr-agent enrol prints it",
+    "model_type": "a section is needed, with its keys on lines of their own below its name in brackets",
+}
+
+
+def _misspelled(error: ValidationError) -> str | None:
+    """What is said of the first value of another shape, without the words of Python."""
+    fault = error.errors()[0]
+    said = _SHAPES.get(fault["type"])
+    return None if said is None else f"{'.'.join(str(part) for part in fault['loc'])}: {said}"

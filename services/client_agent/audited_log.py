@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from client_agent import authorities, durable_file, membership
+from client_agent import agent_toml, authorities, durable_file, membership
 from client_agent.api import Api
 from client_agent.federation_client import FederationClient
 from client_agent.trail import FILE_NAME as KEPT
@@ -116,11 +116,12 @@ def connected(address: str | None, home: Path, service_key: bytes | None) -> Ite
 
     Args:
         address: of the aggregator; None for that of the agent's home.
-        home: of an enrolled party, whose key also opens a log that is not public.
+        home: of an enrolled party, whose key also opens a log that is not public; its authority and proxy always hold.
         service_key: known from elsewhere, 32 bytes, or None.
 
     Raises:
         LocalProtocolError: no address was given, and the home is enrolled nowhere.
+        EncodingError: its agent.toml cannot be used.
     """
     if address is None:
         known = enrolled(home)
@@ -129,7 +130,8 @@ def connected(address: str | None, home: Path, service_key: bytes | None) -> Ite
         return
     # Nobody has this key: a log that is not public stays closed for it.
     key = Ed25519PrivateKey.from_private_bytes(secrets.token_bytes(32))
-    with Api(address, NOBODY, key, service_key=service_key, tls=authorities.load(home)) as api:
+    tls, proxy = authorities.load(home), agent_toml.load(home).connection.proxy
+    with Api(address, NOBODY, key, service_key=service_key, tls=tls, proxy=proxy) as api:
         yield LogServer(FederationClient(api, NOBODY), service_key)
 
 

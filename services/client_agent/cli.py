@@ -13,9 +13,9 @@ from client_agent import (
     declaration,
     enrolment,
     identity,
-    intake,
     key_command,
     membership,
+    own_rows,
     predict_command,
     prior_command,
     privacy_command,
@@ -25,7 +25,8 @@ from client_agent import (
     unit_command,
 )
 from client_agent.api import Api
-from client_agent.command_line import DEFAULT_HOME, Home, say, telling, ticket_of
+from client_agent.command_line import DEFAULT_HOME, Config, Home, say, telling, ticket_of
+from client_agent.own_data import file_of
 from fgpr import signatures
 
 app = typer.Typer(
@@ -66,9 +67,15 @@ def enrol(
     home: Home = DEFAULT_HOME,
     data: Annotated[
         Path | None,
-        typer.Option("--data", help="Your rows, which are counted where the federation draws clients by their number."),
+        typer.Option(
+            "--data",
+            help="Your rows, which are counted where the federation draws clients by their number; else as agent.toml "
+            "says.",
+            show_default=False,
+        ),
     ] = None,
     unit: Unit = None,
+    config: Config = None,
     ca: Annotated[
         Path | None, typer.Option("--ca", help="PEM file of the authority that vouches for the aggregator's TLS.")
     ] = None,
@@ -79,16 +86,18 @@ def enrol(
 
     Some federations draw clients in proportion to their rows. The number of yours, up to a cap, is then declared: it
     stands in the roster and in the audit log for good, where everybody can read it. Others are told nothing of it.
+    Rows are counted as agent.toml says: its unit, and without those that have a hole in a column that it names.
     """
     with telling():
         if ca is not None and not (home / membership.FILE_NAME).exists():
             authorities.keep(home, ca.read_bytes())
         taken = ticket_of(ticket)
+        settings = agent_toml.load(home, config)
         rows = None
-        if data is not None and taken.weight_cap is not None:
-            rows = len(next(iter(intake.read_columns(data, unit).values())))
-        proxy = agent_toml.load(home).connection.proxy
-        receipt = enrolment.enrol(home, taken, partial(Api, tls=authorities.load(home), proxy=proxy), rows)
+        if taken.weight_cap is not None and (data is not None or settings.data.file is not None):
+            rows = own_rows.count(file_of(data, settings), settings, unit)
+        connect = partial(Api, tls=authorities.load(home), proxy=settings.connection.proxy)
+        receipt = enrolment.enrol(home, taken, connect, rows)
         say(f"enrolled as {receipt.client}, a {receipt.role} of {receipt.federation}; keep {home} safe and to yourself")
         declared = declaration.load(home)
         if declared is not None:

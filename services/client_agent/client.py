@@ -11,11 +11,23 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-from client_agent import auditing, enrolment, forecast, membership, predict, published_prior
+from client_agent import (
+    agent_toml,
+    auditing,
+    authorities,
+    enrolment,
+    forecast,
+    membership,
+    own_rows,
+    predict,
+    published_prior,
+)
+from client_agent.api import Api
 from client_agent.auditing import Source
 from client_agent.forecast import Forecast, Wishes
 from client_agent.local_data import Columns
 from client_agent.membership import Membership
+from client_agent.own_data import file_of
 from client_agent.published_prior import PublishedPrior
 from fgpr.auditlog.trail import Trail
 from fgpr.errors import DataError
@@ -49,7 +61,7 @@ class Client:
 
         Args:
             ticket: the line that the operator handed over.
-            home: folder that is made for the keys; only its owner can read it.
+            home: folder that is made for the keys; only its owner can read it. An agent.toml in it names the proxy.
             rows: number of the party's rows; told only where the federation draws clients by it.
 
         Raises:
@@ -57,8 +69,31 @@ class Client:
             LocalProtocolError: the home is enrolled already.
             RequestError: the aggregator refuses, or cannot be reached.
         """
-        enrolment.enrol(Path(home), Ticket.from_text(ticket), rows=rows)
+        folder = Path(home)
+        settings = agent_toml.load(folder)
+        connect = partial(Api, tls=authorities.load(folder), proxy=settings.connection.proxy)
+        enrolment.enrol(folder, Ticket.from_text(ticket), connect, rows)
         return cls(home)
+
+    def rows(self, file: str | Path | None = None, prior: PublishedPrior | None = None) -> Columns:
+        """The party's rows as agent.toml in the home says: its columns, units, holes and ranges (docs/agent.md).
+
+        Args:
+            file: CSV, Parquet, MATLAB or C-MAPSS text; that of agent.toml where None.
+            prior: one that `prior` returned, whose model says what is needed; fetched where None.
+
+        Returns:
+            Columns for `predict`, by the names of the federation's model, in its units.
+
+        Raises:
+            DataError, EncodingError: the file or the settings cannot be used; says which.
+            LocalProtocolError: neither names a file.
+            VerificationError, RequestError: as `prior`.
+        """
+        settings = agent_toml.load(self.home)
+        path = file_of(None if file is None else Path(file), settings)
+        published = self.prior() if prior is None else prior
+        return own_rows.read(published.record.prior().spec, path, settings)[0]
 
     def prior(self, offline: bool = False) -> PublishedPrior:
         """The newest prior, verified against the audit log; the one that was kept where there is no net.

@@ -11,7 +11,7 @@ import typer
 from client_agent.events import one_line
 from fgpr.errors import EncodingError, FgprError
 from fgpr.federated.accounting import Budget
-from fgpr.ticket import Ticket
+from fgpr.ticket import PREFIX, Ticket
 
 # Not `readable`: typer's own answer would name neither the user nor what to do.
 Home = Annotated[
@@ -39,6 +39,9 @@ Delta = Annotated[
     typer.Option("--delta", envvar="FGPR_DELTA", min=0.0, max=1.0, help="Delta at which --epsilon is counted."),
 ]
 
+LONGEST_NAME = 255
+"""Of a file, in most systems; what is longer is a ticket that lost its beginning."""
+
 DEFAULT_DELTA = 1e-5
 DEFAULT_HOME = Path.home() / ".fgpr"
 
@@ -64,11 +67,18 @@ def ticket_of(given: str) -> Ticket:
     if given == "-":
         text = sys.stdin.read()
     elif given.startswith("@"):
-        text = Path(given[1:]).read_text(encoding="utf-8")
+        # Editors of some systems begin a file with a mark.
+        text = Path(given[1:]).read_text(encoding="utf-8-sig")
     try:
         return Ticket.from_text(text)
     except EncodingError as error:
-        raise EncodingError(f"this is no ticket: {error}. Was it copied whole?") from error
+        raise EncodingError(f"this is no ticket: {error}{_hint(given)}") from error
+
+
+def _hint(given: str) -> str:
+    if given.startswith(PREFIX) or len(given) > LONGEST_NAME or not Path(given).is_file():
+        return ""
+    return f"; there is a file of this name: say --ticket @{given}"
 
 
 def say(text: str) -> None:

@@ -14,6 +14,7 @@ from fgpr.gp.local_training import LocalUpdate, train
 from fgpr.gp.training_settings import TrainingSettings
 from fgpr.secagg.checked_plan import CheckedPlan
 from fgpr.secagg.contributor import Contributed, contribute
+from fgpr.secagg.floor_checks import check_again
 
 Observer = Callable[[np.ndarray, int], None]
 """Sees theta_k and n_k before they are masked. For demonstrations on one machine; nothing outside reaches it."""
@@ -74,7 +75,9 @@ def make(
         observer: sees the update.
 
     Raises:
-        PlanRefused: a later plan was checked, the prior is not the named one, or the round does not fit the budget.
+        PlanRefused: a later plan was checked, the prior is not the named one, the round does not fit the budget, or it
+            is below a floor that was raised since.
+        OwnerConsentRequired: the same of carried rounds.
         DataError: the rows cannot be used, or nothing can be learned from them.
         NumericalError: training has no finite result.
         EncodingError: the plan's training settings or the prior's model do not have their form.
@@ -82,6 +85,8 @@ def make(
     plan = checked.plan
     if plan.round != agent.journal.last_round:
         raise PlanRefused(2, f"round {agent.journal.last_round} was seen: round {plan.round} gets no contribution")
+    # A plan that was checked before a restart is recalled, and the owner may have raised a floor in between.
+    check_again(plan, checked.roster, checked.codec, agent.client, agent.floors)
     agent.journal.check_budget(plan, agent.budget)
     if record is None:
         record = plan_check.named_prior(agent, plan)

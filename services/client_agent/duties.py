@@ -116,6 +116,7 @@ class Duties:
                 CryptographicError,
                 EncodingError,
                 PlanRefused,
+                OwnerConsentRequired,
                 LocalProtocolError,
             ) as error:
                 self._silent.add((plan.round, "contribution"))

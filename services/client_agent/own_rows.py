@@ -35,6 +35,7 @@ class Report:
         columns: the owner's column of each of the federation's names.
         others: columns that were not used, with the reason.
         unfinished: a last line without its line end waits for the next round.
+        units: how many units the rows are of, where nobody named one and a column tells them apart; else 0.
     """
 
     file: str
@@ -48,6 +49,7 @@ class Report:
     columns: dict[str, str] = field(default_factory=dict)
     others: dict[str, str] = field(default_factory=dict)
     unfinished: bool = False
+    units: int = 0
 
     @property
     def doubtful(self) -> bool:
@@ -63,6 +65,10 @@ class Report:
             told.append(f"dropped {self.dropped_out_of_range} rows out of range ({_counts(self.out_of_range)})")
         if self.doubtful:
             told.append("more rows are out of range than in it: are columns and units the right ones?")
+        if self.units > 1:
+            told.append(
+                f"rows of {self.units} units are taken for those of one: --unit, or unit in agent.toml, names one"
+            )
         told += [f"{name} converted from {how}" for name, how in self.converted.items()]
         if self.unfinished:
             told.append("the last line has no line end, so it may be half of one: it waits for the next round")
@@ -124,17 +130,73 @@ def read(
         columns={name: column.column or name for name, column in own.items()},
         others=table.others | {name: "not needed" for name in table.columns if name not in wanted},
         unfinished=table.unfinished,
+        units=0 if "unit" in wanted or "unit" not in table.columns else np.unique(table.columns["unit"]).size,
     )
     if not report.used:
         raise DataError(f"{path}: no row is left. {'; '.join(report.lines()[1:])}")
     return {name: column[inside] for name, column in kept.items()}, report
 
 
+def inputs(spec: ModelSpec, path: Path, settings: AgentToml) -> dict[str, FloatArray]:
+    """The inputs of a file that somebody wants predictions at: as `read` maps and converts, and nothing is left out.
+
+    Args:
+        spec: the federation's model.
+        path: the file; a column of the target is not needed.
+        settings: of the owner.
+
+    Returns:
+        The features by name, each of shape (rows,), in the federation's units.
+
+    Raises:
+        DataError: as `read`; also a cell without a value.
+    """
+    own = {name: column for name, column in columns_of(spec, settings).items() if name in spec.feature_names}
+    wanted = {column.column or name for name, column in own.items()}
+    table = read_table(path, only=wanted)
+    check_names(path, [*table.columns, *table.others], sorted(wanted))
+    _check_numeric(path, table, wanted)
+    found, converted = _convert(spec, {name: table.columns[column.column or name] for name, column in own.items()}, own)
+    for feature in spec.features:
+        _outside(feature, found, feature.name in converted)
+    return found
+
+
+def count(path: Path, settings: AgentToml, unit: int | None = None) -> int:
+    """How many rows of a file count, as far as the settings say it before the model is known.
+
+    A row counts that is whole in the columns that [columns] names; in all columns where it names none.
+
+    Args:
+        path: the file.
+        settings: of the owner.
+        unit: count the rows of this unit only; else as the settings say.
+
+    Raises:
+        DataError: the file cannot be read, a column is missing or holds no numbers, or no row counts.
+    """
+    unit = settings.data.unit if unit is None else unit
+    named = {column.column or name for name, column in settings.columns.items()}
+    wanted = named | ({"unit"} if unit is not None else set())
+    table = read_table(path, settings.data.holes, wanted if named else None, settings.data.growing)
+    check_names(path, [*table.columns, *table.others], sorted(wanted))
+    _check_numeric(path, table, wanted)
+    rows = _rows_of(path, table, unit)
+    needed = wanted if named else set(table.columns)
+    whole = ~np.any([np.isnan(table.columns[name][rows]) for name in sorted(needed)], axis=0)
+    if not whole.any():
+        raise DataError(
+            f"{path}: none of {rows.size} rows is whole in {', '.join(sorted(needed)[:30])}: name your columns under "
+            "[columns] in agent.toml, and others may be empty"
+        )
+    return int(whole.sum())
+
+
 def columns_of(spec: ModelSpec, settings: AgentToml, target: str | None = None) -> dict[str, Column]:
     """The owner's column of each feature and of the target, by the federation's names.
 
     Raises:
-        DataError: the settings name something that the model does not have.
+        DataError: the settings name something that the model does not have, or one column for two of its names.
     """
     names = [*spec.feature_names, spec.target.name]
     for name in settings.columns:
@@ -146,6 +208,14 @@ def columns_of(spec: ModelSpec, settings: AgentToml, target: str | None = None) 
     own = {name: settings.columns.get(name, Column()) for name in names}
     if target is not None:
         own[spec.target.name] = Column(column=target, unit=own[spec.target.name].unit)
+    taken: dict[str, str] = {}
+    for name, column in own.items():
+        first = taken.setdefault(column.column or name, name)
+        if first != name:
+            raise DataError(
+                f"your column {column.column or name!r} would be both {first} and {name}: look at 'from' under "
+                "[columns] in agent.toml, and at --target"
+            )
     return own
 
 

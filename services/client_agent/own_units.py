@@ -23,7 +23,7 @@ def convert(values: FloatArray, column: str, own: str, wanted: str) -> FloatArra
         wanted: the federation's unit.
 
     Raises:
-        DataError: a unit that is unknown, or one that the other cannot be converted to.
+        DataError: a unit that is unknown, one that the other cannot be converted to, or an angle against none.
     """
     if own == wanted:
         return values
@@ -36,6 +36,12 @@ def convert(values: FloatArray, column: str, own: str, wanted: str) -> FloatArra
             f"column {column!r}: {own!r} ({error.dim1}) cannot be converted to the federation's {wanted!r} "
             f"({error.dim2}): is the unit right, and the column?".replace("  ", " ")
         ) from error
+    # Pint has no dimension of angles: a turn is the number 6.28, and so 60 rpm would become 6.28 Hz.
+    if _angle(units[0]) != _angle(units[1]):
+        raise DataError(
+            f"column {column!r}: of {own!r} and the federation's {wanted!r}, one counts angles or turns and the other "
+            "does not, so that a turn might mean 1 or 6.28: convert the column yourself, and leave its unit out"
+        )
     return np.asarray(converted, dtype=np.float64)
 
 
@@ -43,6 +49,13 @@ def explain(own: str, wanted: str) -> str:
     """What a conversion does, for people: where two values of the own unit go."""
     low, high = convert(np.array([0.0, 1.0]), "", own, wanted)
     return f"{own} to {wanted}: 0 becomes {low:.6g}, 1 becomes {high:.6g}"
+
+
+def _angle(unit: Any) -> float:
+    """The power of an angle in a unit: 1 in rpm and rad, 0 in Hz."""
+    registry, _ = _registry()
+    _, root = registry.get_root_units(unit, check_nonmult=False)
+    return float(root._units.get("radian", 0))
 
 
 def _unit(column: str, text: str, whose: str) -> Any:

@@ -11,13 +11,13 @@ from client_agent import (
     agent_toml,
     forecast,
     forecast_files,
-    intake,
     own_rows,
     picture,
     predict,
     prior_at_hand,
 )
-from client_agent.command_line import DEFAULT_HOME, say, telling
+from client_agent.agent_toml import AgentToml
+from client_agent.command_line import DEFAULT_HOME, Config, say, telling
 from client_agent.events import one_line
 from client_agent.forecast import Where, Wishes
 from client_agent.forecast_files import Sensor
@@ -57,6 +57,7 @@ Data = Annotated[
 def predict_rows(
     data: Data = None,
     home: Homes = [DEFAULT_HOME],  # noqa: B006 (typer reads it and changes nothing)
+    config: Config = None,
     unit: Annotated[int | None, typer.Option("--unit", help="Take the rows of this unit only.")] = None,
     target: Annotated[
         str | None,
@@ -129,8 +130,8 @@ def predict_rows(
     with telling():
         if picture_file is not None:
             picture.check(picture_file)
-        priors = [prior_at_hand.fetched(folder, offline) for folder in home]
-        where = _where(at, points, AHEAD if ahead is None else ahead)
+        owner = [agent_toml.load(folder, config) for folder in home]
+        priors = [prior_at_hand.fetched(*each, offline=offline) for each in zip(home, owner, strict=True)]
         wishes = Wishes(
             sigma=sigma if fine_tune else None,
             own_scale=own_scale,
@@ -142,10 +143,16 @@ def predict_rows(
         )
         quiet = as_json or str(out) == "-"
         sensors = [
-            Sensor(published, forecast.forecast(published.record.prior(), rows, where, wishes))
-            for published, rows in zip(
-                priors, (_rows(*each, data, unit, target) for each in zip(priors, home, strict=True)), strict=True
+            Sensor(
+                published,
+                forecast.forecast(
+                    published.record.prior(),
+                    _rows(published, settings, data, unit, target),
+                    _where(at, points, AHEAD if ahead is None else ahead, settings),
+                    wishes,
+                ),
             )
+            for published, settings in zip(priors, owner, strict=True)
         ]
         if as_json:
             typer.echo(forecast_files.to_json(sensors, datetime.now(UTC)), nl=False)
@@ -160,22 +167,23 @@ def predict_rows(
             typer.echo(f"wrote {picture_file}", err=quiet)
 
 
-def _rows(published: PublishedPrior, home: Path, data: Path | None, unit: int | None, target: str | None) -> Columns:
+def _rows(
+    published: PublishedPrior, settings: AgentToml, data: Path | None, unit: int | None, target: str | None
+) -> Columns:
     """The device's rows by the federation's names, in its units; what was left out is told on standard error."""
-    settings, spec = agent_toml.load(home), published.record.prior().spec
+    spec = published.record.prior().spec
     rows, report = own_rows.read(spec, file_of(data, settings), settings, unit=unit, target=target)
     for sentence in report.lines()[1:]:
         typer.echo(one_line(f"{spec.target.name}: {sentence}"), err=True)
     return rows
 
 
-def _where(at: str | None, points: tuple[float, float, float] | None, ahead: int) -> Where:
+def _where(at: str | None, points: tuple[float, float, float] | None, ahead: int, settings: AgentToml) -> Where:
     if at is None:
         return lambda spec, rows: predict.ahead(spec, rows, ahead)
     if points is not None:
         return lambda spec, _: predict.grid(spec, *points)
-    given = intake.read_columns(Path(at))
-    return lambda *_: given
+    return lambda spec, _: own_rows.inputs(spec, Path(at), settings)
 
 
 def _write(sensors: list[Sensor], out: Path) -> None:

@@ -6,14 +6,16 @@ from pathlib import Path
 import typer
 
 from client_agent import membership, published_prior
+from client_agent.agent_toml import AgentToml
 from client_agent.published_prior import PublishedPrior
 
 
-def fetched(home: Path, offline: bool = False) -> PublishedPrior:
+def fetched(home: Path, settings: AgentToml | None = None, offline: bool = False) -> PublishedPrior:
     """The newest prior, or the one that was fetched last where the aggregator is away; then the owner is told.
 
     Args:
         home: of an enrolled party.
+        settings: of its owner; those of agent.toml in the home where None.
         offline: ask nobody.
 
     Raises:
@@ -22,7 +24,7 @@ def fetched(home: Path, offline: bool = False) -> PublishedPrior:
     if offline:
         return published_prior.kept(home)
     # Few attempts: without a net the kept prior serves as well.
-    with membership.connect(home, attempts=2) as api:
+    with membership.connect(home, attempts=2, settings=settings) as api:
         published = published_prior.fetch(home, api)
     if not published.fresh:
         looked = ago(published.age(datetime.now(UTC)))

@@ -62,7 +62,10 @@ def test_no_file_says_nothing_and_a_named_one_has_to_be_there(tmp_path):
         ("[floors]\ngamma = nan", r"floors\.gamma: Input should be a finite number"),
         ("[floors]\nmin_cohort = true", r"floors\.min_cohort: Input should be a valid integer"),
         ("[floors]\nsuite = 'rsa'", r"floors\.suite"),
-        ("[floors]\naccepted_peers = ['client-01']", r"accepted_peers\.0: String should match pattern"),
+        ("[floors]\naccepted_peers = ['client-01']", r"floors\.accepted_peers\.0: this is no key id: those have 43"),
+        ("[floors]\nrequired_peers = 'x'", r"floors\.required_peers: a list of key ids is needed"),
+        ("[data]\nmissing = 'n/a'", r"data\.missing: a list is needed, as in \['n/a', -999\]"),
+        ("[columns]\nT24 = 'outlet'", r"columns\.T24: a section is needed"),
         ("[connection]\nproxy = 'proxy:3128'", r"connection\.proxy: .*a proxy is named as in http://HOST:PORT"),
         ("gamma = 0.2", "the file has no key 'gamma'"),
         ("[floors\n", "no TOML"),
@@ -78,3 +81,8 @@ def test_a_file_that_is_no_text(tmp_path):
     (tmp_path / "agent.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DataError, match=r"agent\.toml: cannot be read"):
         agent_toml.load(tmp_path)
+
+
+def test_the_mark_that_some_editors_write(tmp_path):
+    (tmp_path / "agent.toml").write_text("\ufeff[data]\nunit = 7\n", encoding="utf-8")
+    assert agent_toml.load(tmp_path).data.unit == 7

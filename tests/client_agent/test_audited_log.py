@@ -4,10 +4,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner, Result
 
-from client_agent import audit_cli
+from client_agent import audit_cli, audited_log
 from fgpr.auditlog.bundle import Bundle
+from fgpr.errors import DataError
 from support.agent_home import AgentHome
 from support.audited import OverHttp, note_of
 from support.federation import Federation
@@ -63,6 +65,20 @@ def test_online_as_from_a_bundle(audit: Callable[..., Result], online: OverHttp,
     assert audit("compare", kept, kept, "--log", ADDRESS).exit_code == 0
     online.change["log/entries"] = lambda page: page.model_copy(update={"start": page.start + 1})
     assert audit("verify", "--log", ADDRESS).exit_code == 3
+
+
+def test_an_address_is_reached_by_the_owners_proxy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "agent.toml").write_text("[connection]\nproxy = 'http://proxy.example:3128'\n")
+    seen: list[object] = []
+
+    def api(*_: object, **given: object) -> None:
+        seen.append(given["proxy"])
+        raise DataError("no net in this test")
+
+    monkeypatch.setattr(audited_log, "Api", api)
+    with pytest.raises(DataError, match="no net"), audited_log.connected(ADDRESS, tmp_path, None):
+        pass
+    assert seen == ["http://proxy.example:3128"]
 
 
 def test_compare_asks_the_aggregator_for_the_proof(

@@ -134,6 +134,14 @@ def test_ticket_that_is_none(tmp_path, given, said):
     assert not (tmp_path / "home").exists()
 
 
+def test_a_file_that_is_named_without_its_sign_and_one_with_a_mark(aggregator, ticket, tmp_path):
+    file = tmp_path / "me.ticket"
+    file.write_text(f"\ufeff{ticket.to_text()}\r\n", encoding="utf-8")
+    assert_one_line(fgpr_agent("enrol", "--ticket", file, "--home", tmp_path / "home"), f"say --ticket @{file}")
+    assert fgpr_agent("enrol", "--ticket", f"@{file}", "--home", tmp_path / "home").exit_code == 0
+    assert "new-one" in aggregator.enrolled
+
+
 def test_refused_ticket(aggregator, ticket, tmp_path):
     aggregator.refuse["enrolments"] = Unauthenticated("there is no such ticket for this party")
     assert_one_line(fgpr_agent("enrol", "--ticket", ticket.to_text(), "--home", tmp_path / "home"), "no such ticket")

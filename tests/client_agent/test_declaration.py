@@ -105,6 +105,22 @@ def test_enrol_counts_the_rows_and_says_what_it_declares(aggregator: InMemory, d
     sent.verify(aggregator.enrolled["new-one"].identity_key)
 
 
+@pytest.mark.usefixtures("aggregator")
+def test_rows_are_counted_as_agent_toml_says(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "agent.toml").write_text(
+        f"[data]\nfile = '{tmp_path / 'fleet.csv'}'\nunit = 7\nmissing = [-999]\n[columns.T24]\nfrom = 'LPC outlet'\n"
+    )
+    # Of unit 7, one row has a hole; the last line may be half of one; notes are no numbers.
+    (tmp_path / "fleet.csv").write_text(
+        "unit,cycle,LPC outlet,note\n6,1,640,a\n7,1,641,b\n7,2,-999,c\n7,3,642,\n7,4,64"
+    )
+    done = fgpr_agent("enrol", "--ticket", ticket().to_text(), "--home", home)
+    assert done.exit_code == 0, done.output
+    assert "declared 2 rows" in done.output
+
+
 def test_enrol_without_data_tells_what_would_be_shown_and_sends_nothing(aggregator: InMemory, tmp_path: Path) -> None:
     done = fgpr_agent("enrol", "--ticket", ticket().to_text(), "--home", tmp_path / "home")
     assert done.exit_code == 1

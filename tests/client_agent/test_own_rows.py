@@ -111,6 +111,52 @@ def test_one_unit_and_rows_that_name_none(tmp_path):
         read(tmp_path, text, unit=9)
 
 
+def test_one_column_is_not_two(tmp_path):
+    for toml, options in (("[columns.T24]\nfrom = 'cycle'", {}), ("", {"target": "cycle"})):
+        with pytest.raises(DataError, match="your column 'cycle' would be both cycle and T24"):
+            read(tmp_path, "cycle,T24\n1,640\n", toml, **options)
+
+
+def test_rows_of_several_units_that_nobody_told_apart_are_told(tmp_path):
+    text = "unit,cycle,T24\n1,1,640\n1,2,641\n2,1,600\n"
+    assert "rows of 2 units are taken for those of one: --unit, or unit in agent.toml, names one" in (
+        read(tmp_path, text)[1].lines()
+    )
+    for told in (
+        read(tmp_path, text, unit=1)[1],
+        read(tmp_path, text.replace("\n2,", "\n1,").replace("1,1,600", "1,3,600"))[1],
+    ):
+        assert not any(line.startswith("rows of") for line in told.lines())
+
+
+def test_inputs_are_mapped_and_converted_and_none_is_dropped(tmp_path):
+    spec = ModelSpec.with_default_bounds(
+        (Feature("cycle", "1", 0, 400), Feature("T2", "K", 200, 400)), Target("s4", "degR", "none"), "rbf"
+    )
+    path = tmp_path / "at.csv"
+    settings = agent_toml.parse("[columns.T2]\nfrom = 'inlet'\nunit = 'degC'\n[columns.s4]\nfrom = 'EGT'", path)
+    path.write_text("cycle,inlet,note\n1,-73.15,a\n2,15,b\n")
+    found = own_rows.inputs(spec, path, settings)
+    assert (found["cycle"].tolist(), found["T2"]) == ([1.0, 2.0], pytest.approx([200.0, 288.15]))
+    # Rounding does not carry a limit beyond itself.
+    assert spec.arrange(found).shape == (2, 2)
+    path.write_text("cycle,inlet\n1,\n")
+    with pytest.raises(DataError, match=r"line 2, column 'inlet'"):
+        own_rows.inputs(spec, path, settings)
+
+
+def test_rows_that_count_before_the_model_is_known(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("cycle,T24,spare\n1,640,\n2,,\n3,642,1\n")
+    everything, named = (agent_toml.parse(toml, path) for toml in ("", "[columns.cycle]\n[columns.T24]\n"))
+    assert (own_rows.count(path, everything), own_rows.count(path, named)) == (1, 2)
+    path.write_text("cycle,T24,spare\n1,640,\n")
+    with pytest.raises(DataError, match=r"none of 1 rows is whole in T24, cycle, spare: name your columns"):
+        own_rows.count(path, everything)
+    with pytest.raises(DataError, match=r"no column 'T_24' .*did you mean 'T24'"):
+        own_rows.count(path, agent_toml.parse("[columns.T24]\nfrom = 'T_24'", path))
+
+
 def test_a_half_written_last_line_waits(tmp_path):
     columns, report = read(tmp_path, "cycle,T24\n1,300\n2,301\n3,30")
     assert (columns["cycle"].tolist(), report.unfinished) == ([1.0, 2.0], True)

@@ -52,3 +52,10 @@ def test_units_of_other_things_are_refused_with_both_names(own, wanted):
 
 def test_explained():
     assert explain("degC", "K") == "degC to K: 0 becomes 273.15, 1 becomes 274.15"
+
+
+@pytest.mark.parametrize(("own", "wanted"), [("rpm", "Hz"), ("Hz", "rpm"), ("cycle", "count"), ("1 / s", "rad / s")])
+def test_turns_are_not_taken_for_numbers(own, wanted):
+    # 60 rpm are 1 Hz; pint, which has no dimension of angles, says 6.28.
+    with pytest.raises(DataError, match=rf"column 'N1': of '{own}' and the federation's '{wanted}', one counts angles"):
+        convert(np.array([60.0]), "N1", own, wanted)

@@ -132,3 +132,13 @@ def test_the_bands_of_the_rows_scale_are_narrower(home, rows):
         line = next(csv.DictReader(io.StringIO(done.stdout)))
         widths.append(float(line["upper_95"]) - float(line["lower_95"]))
     assert widths[0] != widths[1]
+
+
+def test_settings_hold_for_rows_and_for_the_file_of_inputs(home, tmp_path):
+    config, data, at = (tmp_path / name for name in ("mine.toml", "mine.csv", "at.csv"))
+    config.write_text("[data]\nfile = 'mine.csv'\n[columns.cycle]\nfrom = 'Flight'\nunit = 'percent'\n")
+    data.write_text("Flight,T24\n" + "".join(f"{100 * cycle},{642 + 0.02 * cycle**2}\n" for cycle in range(1, 21)))
+    at.write_text("Flight,note\n2500,a\n3000,b\n")
+    done = predict("--home", home, "--config", config, "--at", at, "--out", "-")
+    assert done.exit_code == 0, done.stderr
+    assert [line["cycle"] for line in csv.DictReader(io.StringIO(done.stdout))] == ["25.0", "30.0"]

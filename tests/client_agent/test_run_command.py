@@ -76,6 +76,21 @@ def test_a_floor_of_the_owner_holds_whatever_the_plan_and_the_other_place_say(ag
     assert not list(home.glob("rounds/*/contribution.json"))
 
 
+@pytest.mark.parametrize(
+    ("floors", "said"),
+    [("min_cohort = 4", "min_cohort 3 is below this client's 4"), ("noise = 0.5", "it adds no noise")],
+)
+def test_a_floor_that_was_raised_after_the_plan_was_checked_holds(aggregator, home, floors, said):
+    rows = home.parent / "rows.csv"
+    kept = rows.rename(home.parent / "away.csv")
+    assert "contributes nothing" in run_for_a_while(aggregator, home, MAPPED)
+    kept.rename(rows)
+    del aggregator.refuse["rounds/current"]
+    told = run_for_a_while(aggregator, home, MAPPED + f"[floors]\n{floors}\n")
+    assert f"contributes nothing: check {9 if 'cohort' in floors else 16} of a plan: {said}" in told
+    assert aggregator.puts == []
+
+
 def test_the_peers_that_the_owner_pinned(aggregator, home):
     keys = [
         signatures.key_id(entry.identity_key)

@@ -58,6 +58,11 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/protocol/test_one_sum_a_version.py",
         "tests/fgpr/secagg/test_pinned_peers.py",
     ),
+    "floor_checks": (
+        "tests/fgpr/secagg/test_floor_checks.py",
+        "tests/fgpr/secagg/test_checked_plan_refusals.py",
+        "tests/fgpr/secagg/test_group_refusals.py",
+    ),
     "pinned_peers": ("tests/fgpr/secagg/test_pinned_peers.py",),
     "checked_draws": (
         "tests/fgpr/secagg/test_checked_draws.py",

@@ -35,12 +35,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from fgpr import merkle
-from fgpr.errors import FgprError, OwnerConsentRequired, PlanRefused
+from fgpr.errors import FgprError, PlanRefused
 from fgpr.message import Signed
 from fgpr.secagg.checked_draws import check_declared, check_draws
 from fgpr.secagg.committee import Committee
 from fgpr.secagg.encoding import Codec
 from fgpr.secagg.field import MERSENNE_61
+from fgpr.secagg.floor_checks import check_carries, check_floors
 from fgpr.secagg.history import Floors, History, PastRound
 from fgpr.secagg.messages import LogPosition, Plan
 from fgpr.secagg.pinned_peers import check_peers
@@ -49,7 +50,6 @@ from fgpr.secagg.privacy import check_signed_capacity
 from fgpr.secagg.privacy_checks import check_strength, check_terms
 from fgpr.secagg.roster import Roster
 from fgpr.secagg.seat_keys import check_seat_keys
-from fgpr.secagg.suites import ORDER
 from fgpr.secagg.void_proof import verify_void
 
 
@@ -172,7 +172,7 @@ def check_plan(
     # (8)
     numbers = _check_numbers(plan, members)
     # (9)
-    _check_floors(plan, codec, floors)
+    check_floors(plan, codec, floors)
     check_peers(plan, members, client, floors)
     # (10)
     check_draws(plan, members, history)
@@ -186,13 +186,7 @@ def check_plan(
     check_terms(plan, numbers, prior.vector)
     check_strength(plan, history, floors)
     # (14)
-    carries = plan.prior_version - plan.theta_version
-    if carries > floors.carries:
-        raise OwnerConsentRequired(
-            f"check 14 of a plan: its prior was carried {carries} times in a row and this client allows "
-            f"{floors.carries}; each carry lets one more sum of the same theta be opened, and the rule on differences "
-            "compares two only. Ask the owner."
-        )
+    check_carries(plan, floors)
     return CheckedPlan(plan, plan.digest(), members, codec, numbers)
 
 
@@ -245,26 +239,6 @@ def _check_numbers(plan: Plan, members: Roster) -> Committee:
         numbers = committee_of(plan, members)
     _require(8, plan.threshold == numbers.threshold, f"threshold {plan.threshold}, not {numbers.threshold}")
     return numbers
-
-
-def _check_floors(plan: Plan, codec: Codec, floors: Floors) -> None:
-    _require(9, plan.gamma >= floors.gamma, f"gamma {plan.gamma} is below this client's {floors.gamma}")
-    _require(
-        9,
-        plan.min_cohort >= floors.min_cohort,
-        f"min_cohort {plan.min_cohort} is below this client's {floors.min_cohort}",
-    )
-    _require(
-        9, len(plan.seats) >= floors.committee, f"{len(plan.seats)} seats, this client asks for {floors.committee}"
-    )
-    cap = max(codec.weight_cap, plan.declared_cap or 0)
-    _require(9, cap <= floors.weight_cap, f"weight cap {cap} is above {floors.weight_cap}")
-    _require(
-        9,
-        ORDER.index(plan.suite) >= ORDER.index(floors.suite),
-        f"suite {plan.suite} is weaker than this client's {floors.suite}",
-    )
-    _require(9, plan.groups <= floors.groups, f"{plan.groups} groups are more than this client's {floors.groups}")
 
 
 def _check_log(plan: Plan, log: LogView, history: History) -> None:

@@ -1,7 +1,8 @@
 """Pinned peers, a part of check 9 of a plan: who an owner wants beside its client, and who may be there at all.
 
 Whoever holds the roster key can admit clients of their own making, and a sum over one honest client and strangers tells
-that client's update. An owner who knows the others' key ids, from them and not from the aggregator, can rule this out.
+that client's update. An owner who knows the others' key ids, from them and not from the aggregator, can rule this out:
+by accepting nobody else. Requiring some does not: they stand in the roster, and need not be drawn beside the client.
 """
 
 from fgpr.errors import PlanRefused

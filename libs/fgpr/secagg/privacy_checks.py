@@ -36,8 +36,8 @@ def check_terms(plan: Plan, numbers: Committee, prior: np.ndarray) -> None:
     _require(15, terms.origin == tuple(prior.tolist()), "differences are not counted from the prior")
 
 
-def check_strength(plan: Plan, history: History, floors: Floors) -> None:
-    """Check 16.
+def check_noise(plan: Plan, floors: Floors) -> None:
+    """Check 16, as far as the client's floor goes.
 
     Raises:
         PlanRefused: check 16.
@@ -53,6 +53,16 @@ def check_strength(plan: Plan, history: History, floors: Floors) -> None:
             terms.multiplier >= floors.noise,
             f"noise multiplier {terms.multiplier:.6g} is below this client's {floors.noise}",
         )
+
+
+def check_strength(plan: Plan, history: History, floors: Floors) -> None:
+    """Check 16.
+
+    Raises:
+        PlanRefused: check 16.
+    """
+    check_noise(plan, floors)
+    terms = plan.differential_privacy
     for past in history.rounds:
         before = past.plan.differential_privacy
         same = terms == before if terms is None or before is None else terms.same_mechanism(before)

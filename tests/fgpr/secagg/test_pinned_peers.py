@@ -48,6 +48,16 @@ def test_whoever_takes_no_part_needs_not_be_accepted() -> None:
         pin(made, accepted_peers=frozenset(keys(made)[name] for name in part - {seated})).check()
 
 
+def test_a_required_peer_needs_not_be_drawn_and_so_rules_out_nobody() -> None:
+    made = case(12, AggregationRules(committee_cap=8, invited_cap=8))
+    part = {*made.plan.invited, *(seat.client for seat in made.plan.seats)}
+    made.client = made.plan.invited[0]
+    idle = frozenset(key for name, key in keys(made).items() if name not in part)
+    pin(made, required_peers=idle).check()
+    with pytest.raises(PlanRefused, match="does not accept"):
+        pin(made, required_peers=idle, accepted_peers=idle).check()
+
+
 def test_a_required_peer_that_is_missing_or_revoked_is_named() -> None:
     made = case()
     with pytest.raises(PlanRefused, match=f"check 9 .*lacks peers that this client requires: {'A' * 43}"):
