@@ -111,7 +111,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "verification": ("tests/fgpr/auditlog/test_verification.py",),
     "bundle": ("tests/fgpr/auditlog/test_bundle.py",),
     "positions": ("tests/fgpr/auditlog/test_planned.py",),
-    "membership_leaves": ("tests/fgpr/auditlog/test_membership_leaves.py",),
+    "membership_leaves": ("tests/fgpr/auditlog/test_membership_leaves.py", "tests/fgpr/auditlog/test_planned.py"),
     "round_leaves": ("tests/fgpr/auditlog/test_round_leaves.py", "tests/fgpr/auditlog/test_planned.py"),
     "planned": ("tests/fgpr/auditlog/test_planned.py",),
     "prior_leaves": ("tests/fgpr/auditlog/test_prior_leaves.py",),
