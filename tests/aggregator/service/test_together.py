@@ -19,8 +19,8 @@ class Looks:
         self.may_end = threading.Event()
 
     def __call__(self, askers: Sequence[str]) -> Sequence[str | FgprError]:
-        self.asked.append(list(askers))
         seen = self.world
+        self.asked.append(list(askers))
         assert self.may_end.wait(10)
         return [Forbidden(asker) if asker.startswith("x") else f"{asker} {seen}" for asker in askers]
 
