@@ -7,11 +7,12 @@ not many. Where the ceiling is reached, the connection that has waited longest f
 import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from aggregator import problems
+from aggregator.intake.gathered import GatheredWrites
 from aggregator.metrics import Metrics
 from fgpr.errors import EncodingError, FgprError, TooLarge, TooMany, TooSlow, Unavailable
 
@@ -60,7 +61,7 @@ class LimitedConnection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         """Take it, refuse it, or let another one go."""
-        super().connection_made(transport)
+        super().connection_made(cast("asyncio.Transport", GatheredWrites(transport, self.loop)))
         gate = self.gate
         self._address = self.client[0] if self.client else ""
         gate.held[self._address] += 1

@@ -12,9 +12,10 @@ from aggregator.routes.wiring import (
     Index,
     WiringDependency,
     answer,
-    context_of,
     next_page,
     tagged,
+    wiring,
+    written,
 )
 from aggregator.service import audit
 from aggregator.service.log_door import LogDoor
@@ -24,8 +25,9 @@ from fgpr.rest import CheckpointView, LogEntries, LogProof
 
 
 async def door(request: Request) -> LogDoor:
-    """The door for the caller of a request; the route opens it in its own thread."""
-    return LogDoor(await context_of(request), await signed_if_at_all(request))
+    """The door for the caller of a request."""
+    found = await wiring(request)
+    return LogDoor(found.context, await signed_if_at_all(request), found.together)
 
 
 Door = Annotated[LogDoor, Depends(door)]
@@ -37,38 +39,45 @@ NEWEST = "no-cache"
 
 
 @router.api_route("/checkpoint", methods=GET, **documented(CheckpointView, UnknownResource, signed=None))
-def checkpoint(log: Door) -> Response:
+async def checkpoint(log: Door) -> Response:
     """The newest signed checkpoint, and the key that signed it."""
-    with log.open() as reading:
-        return answer(audit.newest(log.context, reading))
+    return answer(await log.read(lambda reading: written(audit.newest(log.context, reading)), "checkpoint"))
 
 
 @router.api_route("/entries", methods=GET, **documented(LogEntries, UnknownResource, signed=None, tagged=True))
-def entries(request: Request, found: WiringDependency, log: Door, start: Index, end: Index) -> Response:
+async def entries(request: Request, found: WiringDependency, log: Door, start: Index, end: Index) -> Response:
     """Leaves `start` up to, not including, `end`; fewer where there are fewer or too many.
 
     Where all of them are there, or as many as one answer holds, they may be kept for ever.
     """
-    with log.open() as reading:
-        (page, final), cache = audit.entries(reading, start, end), _kept(reading)
-    response = tagged(request, page, cache if final else NEWEST)
-    if start < page.end < end:
-        response.headers.update(next_page(found, "/v1/log/entries", start=page.end, end=end))
+
+    def find(reading: Connection) -> tuple[bytes, int, str]:
+        page, final = audit.entries(reading, start, end)
+        return written(page), page.end, _kept(reading) if final else NEWEST
+
+    body, page_end, cache = await log.read(find, "entries", start, end)
+    response = tagged(request, body, cache)
+    if start < page_end < end:
+        response.headers.update(next_page(found, "/v1/log/entries", start=page_end, end=end))
     return response
 
 
 @router.api_route("/inclusion", methods=GET, **documented(LogProof, UnknownResource, signed=None, tagged=True))
-def inclusion(request: Request, log: Door, index: Index, size: Index) -> Response:
+async def inclusion(request: Request, log: Door, index: Index, size: Index) -> Response:
     """Proof that leaf `index` is in the tree of the first `size` leaves; it never changes."""
-    with log.open() as reading:
-        return tagged(request, audit.inclusion(reading, index, size), _kept(reading))
+    body, cache = await log.read(
+        lambda reading: (written(audit.inclusion(reading, index, size)), _kept(reading)), "inclusion", index, size
+    )
+    return tagged(request, body, cache)
 
 
 @router.api_route("/consistency", methods=GET, **documented(LogProof, UnknownResource, signed=None, tagged=True))
-def consistency(request: Request, log: Door, old: Index, new: Index) -> Response:
+async def consistency(request: Request, log: Door, old: Index, new: Index) -> Response:
     """Proof that the tree of `new` leaves begins with that of `old` leaves; it never changes."""
-    with log.open() as reading:
-        return tagged(request, audit.consistency(reading, old, new), _kept(reading))
+    body, cache = await log.read(
+        lambda reading: (written(audit.consistency(reading, old, new)), _kept(reading)), "consistency", old, new
+    )
+    return tagged(request, body, cache)
 
 
 def _kept(reading: Connection) -> str:

@@ -1,11 +1,11 @@
 """Rounds: see, contribute, fetch the cohort, open."""
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
-from starlette.concurrency import run_in_threadpool
 
 from aggregator.request_bodies import body_limit
 from aggregator.routes.documents import documented
@@ -16,13 +16,16 @@ from aggregator.routes.wiring import (
     Name,
     Number,
     SignedBy,
+    Wiring,
     WiringDependency,
     answer,
     next_page,
 )
 from aggregator.service import complaints, round_views, rounds, schedule
+from aggregator.service.caller import Caller
 from aggregator.service.context import Context
 from aggregator.service.rounds import Taken
+from aggregator.service.shown_views import Shown
 from fgpr.errors import Conflict, FgprError, TooLate, UnknownResource
 from fgpr.message import Signed
 from fgpr.rest import Receipt, RoundList, RoundView
@@ -50,12 +53,12 @@ async def current(
 ) -> Response:
     """Where the federation stands; with `seen` and `wait`, not before that has changed or the time is over."""
     end = time.monotonic() + wait
-    shown = await run_in_threadpool(round_views.show, found.context, caller, federation)
+    shown = await _shown(found, caller, federation)
     if seen == shown.state and wait:
         with found.place_to_wait() as may_wait:
             while may_wait and seen == shown.state and (left := end - time.monotonic()) > 0:
                 await found.lookout.changed(federation, seen, left)
-                shown = await run_in_threadpool(round_views.show, found.context, caller, federation)
+                shown = await _shown(found, caller, federation)
     return answer(shown.body, headers={"Retry-After": str(POLL_SECONDS)} if seen == shown.state else None)
 
 
@@ -115,6 +118,13 @@ def complain(
     receipt = complaints.complain(context, caller, federation, number, client, body)
     _advance(context, federation)
     return answer(receipt)
+
+
+async def _shown(found: Wiring, caller: Caller, federation: str) -> Shown:
+    def look(callers: Sequence[Caller]) -> Sequence[Shown | FgprError]:
+        return round_views.show(found.context, callers, federation)
+
+    return await found.together.ask(("round", federation), caller, look)
 
 
 def _taken(context: Context, federation: str, taken: Taken) -> Response:

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Annotated
 from urllib.parse import urlencode
 
 from fastapi import Depends, HTTPException, Path, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from aggregator.auth import signed
 from aggregator.known_keys import KnownKeys
@@ -20,6 +22,7 @@ from aggregator.service.caller import Caller
 from aggregator.service.context import Context
 from aggregator.service.lookout import Lookout
 from aggregator.service.readiness import ReadinessCheck
+from aggregator.service.together import Together
 from aggregator.settings import Settings
 from aggregator.token_buckets import TokenBuckets
 from fgpr.message import Message
@@ -37,6 +40,7 @@ class Wiring:
     identities: TokenBuckets = field(repr=False)
     epoch: str
     lookout: Lookout = field(repr=False)
+    together: Together = field(default_factory=partial(Together, run_in_threadpool), repr=False)
     keys: KnownKeys = field(default_factory=KnownKeys, repr=False)
 
     def clock(self) -> datetime:
@@ -121,19 +125,24 @@ FOR_EVER = "max-age=31536000, immutable"
 """Cache-Control of what never changes, after `public` or `private`."""
 
 
+def written(message: Message) -> bytes:
+    """A message as the body of an answer."""
+    return message.model_dump_json().encode()
+
+
 def answer(
     message: Message | bytes, status: int = 200, cache: str = "no-store", headers: Mapping[str, str] | None = None
 ) -> Response:
     """A message, or what it was written down as, as the body of an answer."""
     return Response(
-        message if isinstance(message, bytes) else message.model_dump_json(),
+        message if isinstance(message, bytes) else written(message),
         status_code=status,
         media_type="application/json",
         headers={"Cache-Control": cache, **(headers or {})},
     )
 
 
-def tagged(request: Request, message: Message, cache: str) -> Response:
+def tagged(request: Request, message: Message | bytes, cache: str) -> Response:
     """A message with its ETag; 304 without a body where the request's If-None-Match names it (RFC 9110, 13.1.2)."""
     response = answer(message, cache=cache)
     etag = f'"{hashlib.sha256(response.body).hexdigest()[:32]}"'

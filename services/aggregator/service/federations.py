@@ -1,17 +1,20 @@
 """Creating federations, and their priors."""
 
+from collections.abc import Sequence
+
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from aggregator.service import audit, witnessing
 from aggregator.service.admission import authorise
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
+from aggregator.service.together import judged
 from aggregator.service.witnessing import Witnessed
 from aggregator.storage import federations
 from aggregator.storage.engine import Connection
 from aggregator.storage.federations import FederationRow
 from fgpr.auditlog.entries import FederationCreated, PriorPublished
-from fgpr.errors import UnknownResource
+from fgpr.errors import FgprError, UnknownResource
 from fgpr.federated import publication
 from fgpr.federated.federation import Federation
 from fgpr.federated.publication import PriorRecord
@@ -67,27 +70,37 @@ def keeps_roster(row: FederationRow, record: PriorRecord) -> bool:
     return is_carried(record) and row.released != record.version
 
 
-def prior(context: Context, caller: Caller, federation: str, version: int | None) -> tuple[PriorView, bool]:
+def prior(
+    context: Context, callers: Sequence[Caller], federation: str, version: int | None
+) -> Sequence[tuple[bytes, bool] | FgprError]:
     """A prior, by default the newest that counts as published, with its leaf; and whether that is all it will ever say.
 
     One that waits for cosignatures will say more.
 
-    Raises:
-        Unauthenticated, Forbidden: the caller does not belong to the federation.
-        UnknownResource: there is none, or none yet that enough members cosigned.
+    Returns:
+        For each caller a `PriorView` as JSON, and whether it is final; or its refusal: Unauthenticated or Forbidden
+        where it does not belong to the federation, UnknownResource where there is no prior, or none yet that enough
+        members cosigned.
     """
     with context.database.read() as connection:
-        authorise(connection, caller, federation)
-        witnesses = federations.read(connection, federation).settings.witnesses
-        seen = witnessing.newest(context, connection, federation, witnesses) if witnesses else None
-        if version is None and witnesses:
-            signed, index = _newest_counted(connection, federation, witnesses, seen)
-        else:
-            signed, index = federations.read_prior(connection, federation, version)
-        leaf = audit.leaf(connection, index)
+        return judged(
+            lambda caller: authorise(connection, caller, federation),
+            callers,
+            lambda: _prior(context, connection, federation, version),
+        )
+
+
+def _prior(context: Context, connection: Connection, federation: str, version: int | None) -> tuple[bytes, bool]:
+    witnesses = federations.read(connection, federation).settings.witnesses
+    seen = witnessing.newest(context, connection, federation, witnesses) if witnesses else None
+    if version is None and witnesses:
+        signed, index = _newest_counted(connection, federation, witnesses, seen)
+    else:
+        signed, index = federations.read_prior(connection, federation, version)
+    leaf = audit.leaf(connection, index)
     cosigned = seen.cosigned if seen is not None and index < seen.size else None
     view = PriorView(prior=signed, leaf=leaf, index=index, cosigned=cosigned)
-    return view, cosigned is not None or not witnesses
+    return view.model_dump_json().encode(), cosigned is not None or not witnesses
 
 
 def _newest_counted(

@@ -1,12 +1,16 @@
 """What is told of rounds: where a federation stands, and one line about each round."""
 
+from collections.abc import Sequence
+
 from aggregator.service.admission import authorise
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
 from aggregator.service.shown_views import Shown
+from aggregator.service.together import judged
 from aggregator.storage import contributions, federations, rounds
 from aggregator.storage.engine import Connection
 from aggregator.storage.rounds import Position, RoundRow
+from fgpr.errors import FgprError
 from fgpr.message import timestamp
 from fgpr.rest import AbortedRound, RoundList, RoundSummary, RoundView
 
@@ -25,18 +29,21 @@ def view(context: Context, caller: Caller, federation: str) -> RoundView:
         return _view(context, connection, federation)
 
 
-def show(context: Context, caller: Caller, federation: str) -> Shown:
-    """The same as it is sent.
-
-    Raises:
-        Unauthenticated, Forbidden: the caller may not know.
-    """
+def show(context: Context, callers: Sequence[Caller], federation: str) -> Sequence[Shown | FgprError]:
+    """The same as it is sent to each caller; or its refusal, Unauthenticated or Forbidden, where it may not know."""
     with context.database.read() as connection:
-        authorise(connection, caller, federation)
-        position = rounds.read_position(connection, federation)
-        body = context.shown.get(federation, position, timestamp(context.clock()))
-        if body is None:
-            body = context.shown.add(federation, position, _view(context, connection, federation))
+        return judged(
+            lambda caller: authorise(connection, caller, federation),
+            callers,
+            lambda: _shown(context, connection, federation),
+        )
+
+
+def _shown(context: Context, connection: Connection, federation: str) -> Shown:
+    position = rounds.read_position(connection, federation)
+    body = context.shown.get(federation, position, timestamp(context.clock()))
+    if body is None:
+        body = context.shown.add(federation, position, _view(context, connection, federation))
     return Shown(_token(position), body)
 
 
