@@ -1,17 +1,35 @@
-"""Fixtures of `fgpr-audit`'s tests."""
+"""Fixtures of the commands' tests: an agent whose requests go to a federation in memory, and `fgpr-audit`'s log."""
 
 import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import httpx
 import pytest
 from typer.testing import CliRunner, Result
 
 from client_agent import audit_cli
+from support.agent_home import AgentHome, InMemory
 from support.audited import OverHttp, bundle_of, note_of
 from support.federation import Federation
 from support.forged_log import played
+
+ME = "client-00"
+"""The client whose agent is tested."""
+
+
+@pytest.fixture
+def aggregator(federation: Federation, monkeypatch: pytest.MonkeyPatch) -> InMemory:
+    """Every HTTP request of this process goes to the federation in memory, which the test module makes."""
+    connection = InMemory(federation, ME, threading.Event())
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", lambda _, request: connection.handle(request))
+    return connection
+
+
+@pytest.fixture
+def home(aggregator: InMemory, tmp_path: Path) -> Path:
+    return AgentHome(aggregator.federation, ME, tmp_path / "home").home
 
 
 @cache

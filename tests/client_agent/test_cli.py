@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-import threading
 
 import httpx
 import pytest
@@ -19,7 +18,6 @@ from fgpr.errors import Forbidden, Unauthenticated, Unavailable
 from fgpr.gp.model import Feature, ModelSpec, Prior, Target
 from fgpr.ticket import Ticket
 from support import agent_home
-from support.agent_home import AgentHome, InMemory
 from support.client import NAME
 from support.federation import Federation
 from support.log import Log
@@ -31,19 +29,6 @@ ME = "client-00"
 @pytest.fixture
 def federation():
     return Federation(4)
-
-
-@pytest.fixture
-def aggregator(federation, monkeypatch):
-    """Every HTTP request of this process goes to the federation in memory."""
-    connection = InMemory(federation, ME, threading.Event())
-    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", lambda _, request: connection.handle(request))
-    return connection
-
-
-@pytest.fixture
-def home(aggregator, tmp_path):
-    return AgentHome(aggregator.federation, ME, tmp_path / "home").home
 
 
 @pytest.fixture

@@ -1,8 +1,5 @@
 """The client for programs, against a federation in memory: the same home and the same answers as the commands."""
 
-import threading
-
-import httpx
 import numpy as np
 import pytest
 
@@ -12,7 +9,7 @@ from client_agent.forecast import Wishes
 from fgpr.errors import DataError, EncodingError, LocalProtocolError, VerificationError
 from fgpr.ticket import Ticket
 from support import agent_home
-from support.agent_home import AgentHome, InMemory
+from support.agent_home import AgentHome
 from support.client import NAME
 from support.federation import Federation
 
@@ -23,13 +20,6 @@ ROWS = {"cycle": np.arange(1.0, 21.0), "T24": 642.0 + 0.1 * np.sin(np.arange(20.
 @pytest.fixture
 def federation():
     return Federation(4, logs_all=True)
-
-
-@pytest.fixture
-def aggregator(federation, monkeypatch):
-    connection = InMemory(federation, ME, threading.Event())
-    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", lambda _, request: connection.handle(request))
-    return connection
 
 
 @pytest.fixture

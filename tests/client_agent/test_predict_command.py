@@ -4,15 +4,13 @@ import csv
 import io
 import json
 import os
-import threading
 import time
 
-import httpx
 import pytest
 from typer.testing import CliRunner
 
 from client_agent.cli import app
-from support.agent_home import AgentHome, InMemory
+from support.agent_home import AgentHome
 from support.federation import Federation
 
 ROWS = "cycle,T24\n" + "".join(f"{cycle},{642 + 0.02 * cycle + 0.3 * (-1) ** cycle}\n" for cycle in range(1, 21))
@@ -22,18 +20,6 @@ ME = "client-00"
 @pytest.fixture(scope="module")
 def federation():
     return Federation(4)
-
-
-@pytest.fixture
-def aggregator(federation, monkeypatch):
-    connection = InMemory(federation, ME, threading.Event())
-    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", lambda _, request: connection.handle(request))
-    return connection
-
-
-@pytest.fixture
-def home(aggregator, tmp_path):
-    return AgentHome(aggregator.federation, ME, tmp_path / "home").home
 
 
 @pytest.fixture

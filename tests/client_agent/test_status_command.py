@@ -1,10 +1,8 @@
 """`fgpr-agent status` and what `run` leaves for it: beside a running agent, after it, and without a net."""
 
 import json
-import threading
 from datetime import UTC, datetime
 
-import httpx
 import pytest
 
 from client_agent import lock, status_file
@@ -12,7 +10,6 @@ from client_agent.status_command import gather
 from client_agent.status_file import Status
 from support import agent_home
 from support.agent_command import fgpr_agent
-from support.agent_home import AgentHome, InMemory
 from support.federation import Federation
 
 ME = "client-00"
@@ -22,18 +19,6 @@ ROWS = "cycle,T24\n1,642.0\n2,641.5\n3,642.5\n4,643.0\n5,642.8\n6,\n"
 @pytest.fixture
 def federation():
     return Federation(4)
-
-
-@pytest.fixture
-def aggregator(federation, monkeypatch):
-    connection = InMemory(federation, ME, threading.Event())
-    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", lambda _, request: connection.handle(request))
-    return connection
-
-
-@pytest.fixture
-def home(aggregator, tmp_path):
-    return AgentHome(aggregator.federation, ME, tmp_path / "home").home
 
 
 def play(federation):
