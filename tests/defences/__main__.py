@@ -59,7 +59,7 @@ def _table(verdicts: Sequence[Verdict]) -> Table:
     table = Table("row", "defence", "file", "killed by", "with", title="Defences taken out, one at a time")
     for verdict in verdicts:
         defence, ran = verdict.defence, verdict.ran
-        by = f"[green]{ran.test}[/green]" if verdict.killed else "[red]nothing[/red]"
+        by = f"[green]{ran.test}[/green]" if verdict.killed else f"[red]{ran.test or 'nothing'}[/red]"
         file = defence.file.removeprefix("services/").removeprefix("libs/")
         table.add_row(defence.row, defence.clause, file, by, ran.why[:60].replace("[", r"\["))
     return table

@@ -10,6 +10,8 @@ from queue import SimpleQueue
 from defences.defence import Defence
 from mutants.tree import ROOT, Ran, Tree
 
+BROKEN_OFF = "(pytest broke off)"
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -36,7 +38,7 @@ def run(
         on_verdict: is told of each as it comes.
 
     Raises:
-        RuntimeError: the tests fail with all defences in place, or pytest broke off.
+        RuntimeError: the tests fail with all defences in place.
     """
     with ExitStack() as stack, ThreadPoolExecutor(processes) as pool:
         first = stack.enter_context(Tree(folder / "0"))
@@ -51,6 +53,9 @@ def run(
             tree = trees.get()
             try:
                 ran = tree.run(defence.path, defence.without(), defence.ids, postgresql=defence.postgresql)
+            except RuntimeError as error:
+                # The table asks for a program that does not start: no test has missed the defence.
+                ran = Ran(False, BROKEN_OFF, str(error).strip().rpartition("\n")[2])
             finally:
                 trees.put(tree)
             found = Verdict(defence, ran)

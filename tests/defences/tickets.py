@@ -11,15 +11,24 @@ FIRST_SCHEMA = "migrations/versions/0001_the_first_schema.py"
 KEYS = "aggregator/routes/test_key_replacement.py"
 ENROLMENTS = "aggregator/routes/test_enrolments.py"
 OPERATOR = "aggregator/routes/test_operator.py"
+SECRETS_OF_TICKETS = "aggregator/service/test_ticket_secrets.py"
 
 DEFENCES: list[Defence] = [
     defence(
         "5",
         "256 random bits",
-        TICKET,
-        "SECRET_BYTES = 32",
-        "SECRET_BYTES = 16",
-        tests=f"{OPERATOR}::test_tickets_of_one_kind_are_none_of_the_other",
+        ENROLMENT,
+        "secret=context.random_bytes(SECRET_BYTES)",
+        "secret=context.random_bytes(SECRET_BYTES // 2) * 2",
+        tests=f"{SECRETS_OF_TICKETS}::test_a_ticket_is_256_bits_that_nobody_can_guess",
+    ),
+    defence(
+        "5",
+        "of an operator's ticket too",
+        STAFF,
+        "secret=context.random_bytes(SECRET_BYTES)",
+        "secret=context.random_bytes(SECRET_BYTES // 2) * 2",
+        tests=f"{SECRETS_OF_TICKETS}::test_a_ticket_is_256_bits_that_nobody_can_guess",
     ),
     defence(
         "5",
