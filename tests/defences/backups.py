@@ -174,7 +174,7 @@ DEFENCES: list[Defence] = [
         "22",
         "nor what is no backup",
         BACKUPS,
-        "schema.check_schema(context.database)",
+        "schema.check_schema(context.database, shown)",
         tests=f"{BACKUP_TESTS}::test_what_is_no_backup",
         inside="_begin",
     ),
