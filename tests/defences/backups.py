@@ -188,6 +188,13 @@ DEFENCES: list[Defence] = [
     ),
     defence(
         "22",
+        "whole, or none: no rows in a file beside it",
+        BACKUPS,
+        "if any(rest.exists() and rest.stat().st_size for rest in _files(draft)[1:]):",
+        tests=f"{BACKUP_TESTS}::test_a_backup_whose_log_is_not_written_back_is_none",
+    ),
+    defence(
+        "22",
         "for its owner's eyes only",
         BACKUPS,
         "os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, FILE_MODE",
