@@ -65,7 +65,9 @@ def test_a_database_that_takes_no_writes(aggregator: Aggregator) -> None:
     with aggregator.context.database.write() as connection:
         connection.execute(text("ALTER TABLE nonces RENAME TO nonces_elsewhere"))
     (fault,) = check.look().faults
-    assert fault == "database: the database takes no writes; the aggregator's log says more"
+    assert fault.startswith("database: the database ")
+    assert "INSERT" not in fault
+    assert "nonces" not in fault
     with aggregator.context.database.write() as connection:
         connection.execute(text("ALTER TABLE nonces_elsewhere RENAME TO nonces"))
     assert check.look().ready
