@@ -19,7 +19,7 @@ def upgrade(database: Database, revision: str = "head") -> None:
         LocalProtocolError: a newer program made the database.
     """
     with database.alone() as connection:
-        _check_known(connection, database.shown)
+        _check_known(MigrationContext.configure(connection).get_current_revision(), database.shown)
         command.upgrade(_config(connection), revision)
 
 
@@ -39,25 +39,25 @@ def check_schema(database: Database, shown: str | None = None) -> None:
     Raises:
         LocalProtocolError: it has an older, newer or no schema; names the database, and says what to run.
     """
-    name = shown or database.shown
-    with database.read() as connection:
-        present = _check_known(connection, name)
     head = _scripts().get_current_head()
-    if present != head:
-        raise LocalProtocolError(
-            f"the database {name} has schema {present or 'none'}, this program needs {head}: run "
-            f"`fgpr-aggregator migrate --database {shlex.quote(name)}`"
-        )
+    with database.read() as connection:
+        present = MigrationContext.configure(connection).get_current_revision()
+    if present == head:
+        return
+    name = shown or database.shown
+    _check_known(present, name)
+    raise LocalProtocolError(
+        f"the database {name} has schema {present or 'none'}, this program needs {head}: run "
+        f"`fgpr-aggregator migrate --database {shlex.quote(name)}`"
+    )
 
 
-def _check_known(connection: Connection, name: str) -> str | None:
-    present = MigrationContext.configure(connection).get_current_revision()
+def _check_known(present: str | None, name: str) -> None:
     if present is not None and present not in {script.revision for script in _scripts().walk_revisions()}:
         raise LocalProtocolError(
             f"the database {name} has schema {present}, which this program does not know: use the version of "
             "fgpr-aggregator that made it, or a newer one"
         )
-    return present
 
 
 def _scripts() -> ScriptDirectory:
