@@ -21,7 +21,7 @@ from aggregator.service.context import Context
 from aggregator.settings import Settings
 from aggregator.storage import copying, engine
 from aggregator.storage import migrate as schema
-from fgpr.errors import FgprError, LocalProtocolError
+from fgpr.errors import FgprError, LocalProtocolError, Unavailable
 from fgpr.private_keys import FILE_MODE
 
 _SQLITE = "sqlite:///"
@@ -39,16 +39,12 @@ def backup(
     with telling(), context_for(database, keys) as context:
         if file.exists():
             raise LocalProtocolError(f"{file} is there already: name another file")
-        # Made first, for its owner's eyes only: a running round's masked vectors are in it.
-        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, FILE_MODE))
+        # Made first, so that nobody else takes the name; it holds nothing until the copy beside it is whole.
+        _make(file)
         try:
-            with _opened(file) as copied:
-                schema.upgrade(copied)
-                copying.copy(context.database, copied)
-                copied.purge()
+            _write(context, file)
         except BaseException:
-            for rest in _files(file):
-                rest.unlink(missing_ok=True)
+            file.unlink(missing_ok=True)
             raise
         typer.echo(f"{file} holds the database; keep it as secret as the database, and the keys elsewhere")
 
@@ -86,6 +82,25 @@ def restore(
         typer.echo("a new epoch has begun: issue tickets anew, and repeat the revocations since the backup")
 
 
+def _write(context: Context, file: Path) -> None:
+    with _beside(file) as draft:
+        _make(draft)
+        try:
+            with _opened(draft) as copied:
+                schema.upgrade(copied)
+                copying.copy(context.database, copied)
+                copied.purge()
+            _check_whole(draft)
+        except Unavailable as error:
+            raise Unavailable(f"cannot write {file}: {error}") from error
+        _put_in_place(draft, file)
+
+
+def _make(file: Path) -> None:
+    # For its owner's eyes only: a running round's masked vectors will be in it.
+    os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, FILE_MODE))
+
+
 def _check_alone(settings: Settings) -> None:
     database = engine.Database(settings.database_url)
     try:
@@ -107,22 +122,40 @@ def _copy_in(file: Path, settings: Settings, *, lose_entries: bool) -> None:
 @contextmanager
 def _draft(file: Path, target: Path, settings: Settings, *, lose_entries: bool) -> Iterator[Path]:
     """A copy of the backup beside `target`, checked, with its new epoch begun."""
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    try:
+    with _beside(target) as draft:
         shutil.copyfile(file, draft)
         draft.chmod(FILE_MODE)
         # The draft is a file, whatever the database is.
         changed = {"database": f"{_SQLITE}{draft}", "database_password_file": None}
-        _begin(settings.model_copy(update=changed), lose_entries=lose_entries)
+        shown = f"{_SQLITE}{file.absolute()}"
+        try:
+            _begin(settings.model_copy(update=changed), lose_entries=lose_entries, shown=shown)
+            _check_whole(draft)
+        except Unavailable as error:
+            raise Unavailable(f"cannot put {file} in place: {error}") from error
+        yield draft
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """A name in the folder of `target`; whatever is left under it at the end is removed."""
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    try:
         yield draft
     finally:
         for rest in _files(draft):
             rest.unlink(missing_ok=True)
 
 
-def _begin(settings: Settings, *, lose_entries: bool) -> None:
+def _check_whole(draft: Path) -> None:
+    # The last connection writes the log back when it closes, and says nothing where the disk has no room for that.
+    if any(rest.exists() and rest.stat().st_size for rest in _files(draft)[1:]):
+        raise Unavailable(f"the disk of {draft.parent} is full: make room")
+
+
+def _begin(settings: Settings, *, lose_entries: bool, shown: str | None = None) -> None:
     with _context(settings) as context:
-        schema.check_schema(context.database)
+        schema.check_schema(context.database, shown)
         restoring.check_keys(context)
         try:
             main.check_known(settings, context)

@@ -101,13 +101,12 @@ def serve(
         context = main.create_context(settings)
         try:
             app = main.create_app(settings, context)
-        except BaseException:
+            server = uvicorn.Server(serving.configure(app))
+            with serving.listening(host.strip("[]"), int(port)) as sockets, serving.metrics_listener(app):
+                serving.settle_memory()
+                server.run(sockets)
+        finally:
             context.database.close()
-            raise
-        server = uvicorn.Server(serving.configure(app, host=host.strip("[]"), port=int(port)))
-        with serving.metrics_listener(app):
-            serving.settle_memory()
-            server.run()
 
 
 @app.command("openapi")

@@ -1,9 +1,9 @@
 """What the commands share: their options, the database that they work on, and how they tell errors."""
 
+import errno
 import json
-import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from pydantic import ValidationError
 
-from aggregator import main
+from aggregator import main, variables
 from aggregator.service import restoring
 from aggregator.service.context import Context
 from aggregator.settings import Settings
@@ -33,7 +33,13 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
 def settings_for(database: str | None, keys: Path | None, origin: str | None = None, **further: Any) -> Settings:
-    """The settings of a command: its options, else the environment, else the defaults."""
+    """The settings of a command: its options, else the environment, else the defaults.
+
+    Raises:
+        LocalProtocolError: the environment has a variable that looks like a setting and is none.
+        ValidationError: a setting has no value that it may have.
+    """
+    variables.check()
     given: dict[str, Any] = {"database": database, "keys": keys, "origin": origin, **further}
     return Settings(**{name: value for name, value in given.items() if value is not None})
 
@@ -72,12 +78,18 @@ def telling() -> Iterator[None]:
     except ValidationError as error:
         _fail("; ".join(f"{_setting(error, fault['loc'])}{fault['msg']}" for fault in error.errors()))
     except (FgprError, OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        _fail(str(error))
+        _fail(_reason(error))
 
 
 def _setting(error: ValidationError, place: tuple[int | str, ...]) -> str:
     """The variable of a setting; a flag that stands above it has the same name."""
     return f"FGPR_{'_'.join(map(str, place)).upper()}: " if error.title == Settings.__name__ else ""
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"no room is left on the disk of {error.filename2 or error.filename or 'the output'}: make some"
+    return str(error)
 
 
 def _fail(reason: str) -> None:
@@ -87,5 +99,4 @@ def _fail(reason: str) -> None:
 
 def print_json(value: Any) -> None:
     """Print a value as JSON, for machines."""
-    write: Callable[[str], int] = sys.stdout.write
-    write(json.dumps(value, indent=2) + "\n")
+    typer.echo(json.dumps(value, indent=2))

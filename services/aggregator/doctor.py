@@ -38,10 +38,10 @@ def doctor(
     with telling(), context_for(database, keys) as context:
         violations = examine(context, log or [], journal or [])
         lines = report(violations, journals=bool(journal))
-    if as_json:
-        print_json(lines)
-    else:
-        _print(lines)
+        if as_json:
+            print_json(lines)
+        else:
+            _print(lines)
     if violations:
         raise typer.Exit(1)
 

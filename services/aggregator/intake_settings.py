@@ -1,5 +1,6 @@
 """What one process takes in at most, how it is reached, and what it tells of itself."""
 
+import ipaddress
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 Seconds = Annotated[float, Field(gt=0, le=3600)]
 Rate = Annotated[float, Field(gt=0, le=1e6)]
 Many = Annotated[int, Field(ge=1, le=1_000_000)]
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def _metrics(text: str) -> str:
@@ -16,6 +18,23 @@ def _metrics(text: str) -> str:
     if text not in ("here", "off") and not (host and port.isdecimal() and 0 < int(port) < 65_536):
         raise ValueError("metrics is here (at /metrics), off, or HOST:PORT of a listener of its own")
     return text
+
+
+def _proxies(text: str) -> str:
+    for one in _words(text):
+        try:
+            ipaddress.ip_network(one)
+        except ValueError:
+            raise ValueError(
+                f"{one!r} is no address of a proxy and no network of addresses: name addresses such as 10.0.0.2 and "
+                "networks such as 10.0.0.0/24 or fd00::/64, whose bits after the prefix are 0, with commas between; no "
+                "host names"
+            ) from None
+    return text
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in (one.strip() for one in text.split(",")) if word]
 
 
 class IntakeSettings(BaseSettings):
@@ -34,7 +53,7 @@ class IntakeSettings(BaseSettings):
         address_burst: requests of one address at once.
         identity_rate: requests a second of one key, judged when its signature held.
         identity_burst: requests of one key at once.
-        proxies: addresses of proxies, with commas between, whose X-Forwarded-For is believed.
+        proxies: addresses of proxies and networks of them, with commas between, whose X-Forwarded-For is believed.
         log_requests: whether each request is a line of the log.
         metrics: "here" for /metrics beside the rest, "off", or HOST:PORT of a listener of its own.
         tls_certificate: PEM file with the chain; with it the process speaks TLS.
@@ -55,8 +74,13 @@ class IntakeSettings(BaseSettings):
     address_burst: Many = 1_000
     identity_rate: Rate = 20.0
     identity_burst: Many = 200
-    proxies: str = ""
+    proxies: Annotated[str, AfterValidator(_proxies)] = ""
     log_requests: bool = True
     metrics: Annotated[str, AfterValidator(_metrics)] = "here"
     tls_certificate: Path | None = None
     tls_key: Path | None = None
+
+    @property
+    def proxy_networks(self) -> tuple[Network, ...]:
+        """The networks of the proxies; an address is a network of one."""
+        return tuple(ipaddress.ip_network(one) for one in _words(self.proxies))

@@ -10,11 +10,10 @@ from typing import Annotated
 
 import typer
 
-from aggregator.command_line import Database, Keys, context_for, telling
+from aggregator.command_line import Database, Keys, context_for, settings_for, telling
 from aggregator.keys import KeyDirectory
 from aggregator.service import rosters
 from aggregator.service.roster_signing import sign_draft
-from aggregator.settings import Settings
 from fgpr import private_keys
 from fgpr.message import Signed
 from fgpr.secagg.roster import Roster, RosterDraft, changes
@@ -31,7 +30,7 @@ def create_key(
 ) -> None:
     """Make a roster key, on the signer's machine; its public half, beside it, goes to the aggregator's operator."""
     with telling():
-        key = KeyDirectory(folder, Settings().key_passphrase).ensure_roster(federation)
+        key = KeyDirectory(folder, settings_for(None, None).key_passphrase).ensure_roster(federation)
         public = folder / f"roster-{federation}.pub.pem"
         public.write_bytes(private_keys.public_to_pem(key.public_key()))
         typer.echo(f"the key is {folder / f'roster-{federation}.pem'}; hand {public} to the operator")
@@ -68,7 +67,7 @@ def sign(
         wanted = RosterDraft.decode(draft.read_bytes())
         record = key.with_name(f"{key.name}.signed.json")
         last = Signed[Roster].decode(record.read_bytes()) if record.exists() else None
-        private = KeyDirectory(key.parent, Settings().key_passphrase).read(key.name)
+        private = KeyDirectory(key.parent, settings_for(None, None).key_passphrase).read(key.name)
         signed = sign_draft(wanted, last, private, secrets.token_bytes)
         if signed != last:
             for line in changes(None if last is None else last.message, wanted):

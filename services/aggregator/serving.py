@@ -1,11 +1,13 @@
 """The HTTP server around the application: its connections, its limits, TLS, and the listener for metrics."""
 
+import errno
 import gc
 import os
 import resource
+import socket
 import ssl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import prometheus_client
@@ -23,17 +25,18 @@ SPARE_FILES = 200
 
 GRACE_SECONDS = 5
 
+BACKLOG = 2048
+"""Connections that may wait to be taken."""
+
 COLLECT_AFTER = 20_000
 """Objects that are made between two searches for garbage."""
 
 
-def configure(app: FastAPI, *, host: str = "127.0.0.1", port: int = 0) -> uvicorn.Config:
-    """The server's configuration.
+def configure(app: FastAPI) -> uvicorn.Config:
+    """The server's configuration; sockets are handed over when it runs.
 
     Args:
         app: made by `aggregator.main.create_app`.
-        host: address to listen on.
-        port: 0 where a socket is handed over.
 
     Raises:
         CryptographicError: others can read the key of the certificate.
@@ -41,7 +44,7 @@ def configure(app: FastAPI, *, host: str = "127.0.0.1", port: int = 0) -> uvicor
     """
     found: Wiring = app.state.aggregator
     settings = found.settings
-    proxies = frozenset(one.strip() for one in settings.proxies.split(",") if one.strip())
+    proxies = settings.proxy_networks
     gate = Gate(
         most=_connections(settings.connections),
         most_each=settings.connections_each,
@@ -54,18 +57,50 @@ def configure(app: FastAPI, *, host: str = "127.0.0.1", port: int = 0) -> uvicor
     context = tls_context(settings)
     return uvicorn.Config(
         app,
-        host=host,
-        port=port,
         http=connection_class(gate),
         ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=bool(proxies),
-        forwarded_allow_ips=sorted(proxies),
+        forwarded_allow_ips=[str(one) for one in proxies],
         timeout_graceful_shutdown=GRACE_SECONDS,
         ssl_context_factory=None if context is None else lambda _config, _default: context,
     )
+
+
+@contextmanager
+def listening(host: str, port: int) -> Iterator[list[socket.socket]]:
+    """Sockets that listen at every address of a host, closed at the end.
+
+    Raises:
+        LocalProtocolError: it has none here, or its port is taken or not this user's; says what to do.
+    """
+    with ExitStack() as stack:
+        bound = []
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            for family, _, _, _, address in dict.fromkeys(found):
+                one = stack.enter_context(socket.socket(family))
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                if family == socket.AF_INET6:
+                    # A client's IPv4 address would be written as another one otherwise.
+                    one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                one.bind(address)
+                # Of two processes that start at once, both may bind, and only one may listen.
+                one.listen(BACKLOG)
+                bound.append(one)
+        except OSError as error:
+            raise LocalProtocolError(f"cannot listen on {host}:{port}: {error.strerror}; {_advice(error)}") from error
+        yield bound
+
+
+def _advice(error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return "stop the process that listens there (`ss -ltnp` shows it), or name another port"
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return "name a port from 1024 on, or let this user listen on low ones"
+    return "name an address of this machine, such as 127.0.0.1 or 0.0.0.0"
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext | None:
@@ -96,14 +131,18 @@ def metrics_listener(app: FastAPI) -> Iterator[None]:
     """A listener for metrics alone, where the settings name one.
 
     Raises:
-        OSError: its address is in use, or is none.
+        LocalProtocolError: its address is in use, or is none.
     """
     found: Wiring = app.state.aggregator
     host, _, port = found.settings.metrics.rpartition(":")
     if not host:
         yield
         return
-    server, thread = prometheus_client.start_http_server(int(port), host, found.metrics.registry)
+    try:
+        server, thread = prometheus_client.start_http_server(int(port), host.strip("[]"), found.metrics.registry)
+    except OSError as error:
+        where = found.settings.metrics
+        raise LocalProtocolError(f"cannot listen on {where} for metrics: {error.strerror}; {_advice(error)}") from error
     try:
         yield
     finally:

@@ -118,7 +118,8 @@ def test_before_the_first_migration_each_command_says_what_to_run(empty: Cli) ->
         ("round", "open", "--federation", "engines"),
         ("serve", "--listen", "127.0.0.1:0"),
     ):
-        assert "run `fgpr-aggregator migrate`" in empty.refused(*arguments)
+        told = empty.refused(*arguments)
+        assert told.endswith(f"run `fgpr-aggregator migrate --database {empty.options[1]}`")
 
 
 def test_a_ticket_carries_what_its_holder_must_trust(cli: Cli) -> None:

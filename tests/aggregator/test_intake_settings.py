@@ -40,3 +40,38 @@ def test_limits_come_from_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FGPR_LOG_REQUESTS", "false")
     settings = Settings()
     assert (settings.body_seconds, settings.connections_each, settings.log_requests) == (12.5, 7, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "networks"),
+    [
+        ("", []),
+        (" , ", []),
+        ("10.0.0.2", ["10.0.0.2/32"]),
+        ("10.0.0.2, 10.1.0.0/16 ,", ["10.0.0.2/32", "10.1.0.0/16"]),
+        ("fd00::7,fd00:1::/64", ["fd00::7/128", "fd00:1::/64"]),
+    ],
+)
+def test_proxies_are_addresses_and_networks(text: str, networks: list[str]) -> None:
+    assert [str(one) for one in Settings(proxies=text).proxy_networks] == networks
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "haproxy",
+        "proxy.example.org",
+        "*",
+        "10.0.0.1/8",
+        "10.0.0.0/33",
+        "10.0.0",
+        "10.0.0.2:80",
+        "fd00::/x",
+        "[fd00::7]",
+    ],
+)
+def test_proxies_that_are_none(wrong: str) -> None:
+    """A name would be compared with addresses, and never be one: its X-Forwarded-For would be ignored in silence."""
+    with pytest.raises(ValidationError, match="no address of a proxy and no network") as caught:
+        Settings(proxies=f"10.0.0.2,{wrong}")
+    assert repr(wrong) in str(caught.value)

@@ -24,7 +24,7 @@ def test_a_database_without_its_schema_is_not_served(tmp_path: Path) -> None:
     settings = Settings(database=f"sqlite:///{tmp_path / 'x.db'}", keys=tmp_path / "keys")
     context = main.create_context(settings)
     context.keys.ensure_service()
-    with pytest.raises(LocalProtocolError, match=r"schema none.*run `fgpr-aggregator migrate`"):
+    with pytest.raises(LocalProtocolError, match=r"schema none.*`fgpr-aggregator migrate --database sqlite:.*x\.db`"):
         main.create_app(settings, context)
     migrate.upgrade(context.database)
     with pytest.raises(UnknownResource, match=r"no audit log yet: run `fgpr-aggregator migrate`"):

@@ -28,6 +28,7 @@ from canaries.search import scan, secrets_of
 from fgpr import private_keys
 from fgpr.secagg.stages import Stage
 from support import postgres
+from support.client import NAME
 from support.databases import migrated_sqlite
 from support.process_site import ProcessSite, process_site
 
@@ -44,6 +45,7 @@ class Found:
         secrets: how many were looked for.
         looked: bytes that were looked through, by place.
         hits: secrets that were found, by place.
+        marks: how often something stands in each place that is no secret and has to be there: or it is another place.
         r2: held-out R^2 of the updates on what was stored.
         rows: contributions in that regression.
         r2_bare: the same where nothing is masked: what the regression finds where there is something.
@@ -52,6 +54,7 @@ class Found:
     secrets: int
     looked: dict[str, int]
     hits: dict[str, list[str]]
+    marks: dict[str, int]
     r2: float
     rows: int
     r2_bare: float
@@ -74,6 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for place, size in found.looked.items():
             table.add_row(database, place, f"{size / 1e6:.1f}", str(found.secrets), str(len(found.hits[place])))
             lines.append(at_most(f"{database}: canary hits in {place}", len(found.hits[place]), "hits", 0))
+            lines.append(at_least(f"{database}: what is no secret, found in {place}", found.marks[place], "marks", 1))
         r2 = f"{found.r2:.3f} of {found.rows} contributions; {found.r2_bare:.3f} without masks"
         table.add_row(database, "R^2 of the updates, held out", "", "", r2)
         lines += [
@@ -133,6 +137,10 @@ def _look(folder: Path, url: str, rounds: int) -> Found:
         secrets=len(known),
         looked={place: len(content) for place, content in places.items()},
         hits={place: scan(content, known) for place, content in places.items()},
+        marks={
+            place: content.count(b'"route"' if place == "log of the process" else NAME.encode())
+            for place, content in places.items()
+        },
         r2=held_out_r2(np.array(stored), half),
         rows=len(updates),
         r2_bare=held_out_r2(np.array(bare), half),

@@ -174,7 +174,7 @@ DEFENCES: list[Defence] = [
         "22",
         "nor what is no backup",
         BACKUPS,
-        "schema.check_schema(context.database)",
+        "schema.check_schema(context.database, shown)",
         tests=f"{BACKUP_TESTS}::test_what_is_no_backup",
         inside="_begin",
     ),
@@ -185,6 +185,13 @@ DEFENCES: list[Defence] = [
         "    for rest in _files(target)[1:]:\n        rest.unlink(missing_ok=True)\n    draft.replace",
         "    draft.replace",
         tests=f"{BACKUP_TESTS}::test_no_old_write_ahead_log_stays_beside_a_restored_file",
+    ),
+    defence(
+        "22",
+        "whole, or none: no rows in a file beside it",
+        BACKUPS,
+        "if any(rest.exists() and rest.stat().st_size for rest in _files(draft)[1:]):",
+        tests=f"{BACKUP_TESTS}::test_a_backup_whose_log_is_not_written_back_is_none",
     ),
     defence(
         "22",

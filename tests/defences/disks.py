@@ -21,7 +21,7 @@ DEFENCES: list[Defence] = [
         "20",
         "what a disk refuses is a 503",
         ENGINE,
-        'raise Unavailable(f"the database does not answer: {type(error.orig).__name__}") from error',
+        'raise Unavailable(f"the database does not answer: {sqlite.reason(error.orig)}") from error',
         "raise",
         tests=[f"{ENGINES}::test_what_the_database_cannot_do_is_unavailable", FULL],
     ),

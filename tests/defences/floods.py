@@ -167,7 +167,7 @@ DEFENCES: list[Defence] = [
         "15",
         "what a client says of its address counts behind a proxy only",
         SERVING,
-        "proxy_headers=bool(proxies),\n        forwarded_allow_ips=sorted(proxies),",
+        "proxy_headers=bool(proxies),\n        forwarded_allow_ips=[str(one) for one in proxies],",
         'proxy_headers=True,\n        forwarded_allow_ips="*",',
         tests=f"{BODY_TESTS}::test_without_a_proxy_what_a_client_says_of_its_address_does_not_count",
     ),
@@ -197,7 +197,7 @@ DEFENCES: list[Defence] = [
         "15",
         "so many connections of one address",
         CONNECTION,
-        'if gate.held[self._address] > gate.most_each and not gate.proxies & {self._address, "*"}:',
+        "if gate.held[self._address] > gate.most_each and not gate.is_proxy(self._address):",
         tests=f"{CONNECTIONS}::test_one_address_holds_so_many_connections",
     ),
     defence(

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.report import REPORTS, Line, at_least, at_most, conclude
+from fuzz.test_interface import RUNS
 
 TESTS = Path(__file__).resolve().parents[1]
 WAYS = ("signed", "unsigned, where a signature is needed", "unsigned, where none is")
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str]) -> int:
         found = [json.loads(path.read_text(encoding="utf-8")) for path in Path(folder).iterdir()]
     counts = {way: Counter[int]() for way in WAYS}
     for one in found:
-        way = WAYS[0] if one["signed"] else WAYS[1] if one["refused"] else WAYS[2]
+        way = WAYS[1] if one["refused"] else WAYS[2] if one["run"][-1] == "unsigned" else WAYS[0]
         counts[way] += Counter({int(code): count for code, count in one["statuses"].items()})
     table = Table("sent", title="Generated requests")
     for column in ("cases", "2xx and 3xx", "4xx", "5xx"):
@@ -42,9 +43,10 @@ def main(arguments: Sequence[str]) -> int:
     console.print(table)
     every = sum(counts.values(), Counter[int]())
     lines = [
-        at_least("operations and ways fuzzed", len(found), "runs", 1),
+        at_least("operations and ways fuzzed", len({tuple(one["run"]) for one in found} & RUNS), "runs", len(RUNS)),
         at_least("API fuzz cases", every.total(), "requests", 1),
         at_most("answered with 5xx", _classes(every)[2], "requests", 0),
+        at_least("unsigned and refused with 401", counts[WAYS[1]][401], "requests", 1),
         at_most("unsigned and accepted where a signature is needed", _classes(counts[WAYS[1]])[0], "requests", 0),
         *(Line(f"{way}: cases", statuses.total(), "requests") for way, statuses in counts.items()),
         at_most("exit status of the tests", status, "status", 0),

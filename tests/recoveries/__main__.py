@@ -52,6 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         seconds = [one.seconds for one in found]
         acknowledged, lost = sum(one.acknowledged for one in found), sum(one.lost for one in found)
         published = sum(one.published for one in found)
+        between = sum(0 < one.acknowledged < CLIENTS for one in found)
         table.add_row(
             database,
             str(len(found)),
@@ -66,6 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             Line(f"{database}: seconds to recover, median", statistics.median(seconds), "s"),
             at_most(f"{database}: seconds to recover, longest", max(seconds), "s", SECONDS),
             at_least(f"{database}: contributions acknowledged before a kill", acknowledged, "contributions", 1),
+            # A kill before the first receipt or after the last one interrupts nothing.
+            at_least(f"{database}: kills between two receipts", between, "kills", 1),
             at_most(f"{database}: acknowledged contributions lost", lost, "contributions", 0),
             at_least(f"{database}: rounds published", published, "rounds", len(found)),
         ]

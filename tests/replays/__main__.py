@@ -15,7 +15,7 @@ from rich.table import Table
 
 from benchmarks.report import REPORTS, Line, at_least, at_most, conclude
 from replays.captured import Captured
-from replays.flips import contribution, statuses
+from replays.flips import asked, contribution, statuses
 from support import postgres
 from support.aggregator import served
 from support.databases import migrated_sqlite
@@ -38,8 +38,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # What the server says of what is no HTTP is not part of the table.
     logging.disable(logging.CRITICAL)
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
-    counts, changed = _flips(options.each_bit)
-    lines = [at_most("rows changed by bit flips", changed, "tables", 0)]
+    counts, changed, taken = _flips(options.each_bit)
+    lines = [
+        at_most("rows changed by bit flips", changed, "tables", 0),
+        # Or its copies would be refused for something else than the change.
+        at_least("the same request without a change: accepted", taken, "requests", 1),
+    ]
     with tempfile.TemporaryDirectory() as folder, postgres.running() as server, server.database() as url:
         for name, database in (("sqlite", migrated_sqlite(Path(folder) / "fgpr.db")), ("postgresql", url)):
             again, changed = _again(Path(folder) / name, database, options.repeats)
@@ -59,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return conclude(console, lines, options.report)
 
 
-def _flips(step: int) -> tuple[Counts, int]:
+def _flips(step: int) -> tuple[Counts, int, int]:
     with tempfile.TemporaryDirectory() as folder, served(Path(folder), keeps_deadlines=False) as aggregator:
         parties = aggregator.enrol(4)
         aggregator.advance()
@@ -67,7 +71,8 @@ def _flips(step: int) -> tuple[Counts, int]:
         before = aggregator.dump()
         found = statuses(aggregator, sent, step)
         changed = sum(rows != before[table] for table, rows in aggregator.dump().items())
-    return {kind: _counted(counts) for kind, counts in found.items()}, changed
+        taken = asked(aggregator, sent) == 200
+    return {kind: _counted(counts) for kind, counts in found.items()}, changed, taken
 
 
 def _again(folder: Path, database: str, repeats: int) -> tuple[Counts, int]:

@@ -90,6 +90,15 @@ def statuses(aggregator: Aggregator, sent: Sent, step: int = 1) -> dict[str, Cou
     return found
 
 
+def asked(aggregator: Aggregator, sent: Sent) -> int:
+    """The status of the answer to a request as it is."""
+    wire = _Wire(aggregator.settings.origin)
+    try:
+        return wire.ask(sent.raw())
+    finally:
+        wire.close()
+
+
 def _spelt_otherwise(value: bytes, other: bytes) -> bool:
     # 64 bytes leave 4 bits of the last character unused, which a parser may ignore (RFC 8941): the same signature.
     last = value.index(b"==:") - 1

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy.stats import linregress
@@ -33,3 +35,19 @@ def test_a_random_walk_is_not_taken_for_a_leak_as_least_squares_would() -> None:
         widened += not found.is_flat
     assert plain > 100
     assert widened < 30
+
+
+@pytest.mark.parametrize(
+    ("grown", "rate"),
+    [
+        (lambda x: 20.0 * x, 20.0),
+        (lambda x: 0.1 * x**2, 0.1 * 199),
+        (lambda x: 1024.0 * np.floor(x / 51), 1024 / 51),
+        (lambda x: np.floor(x / 30), 1 / 30),
+    ],
+    ids=["straight", "faster and faster", "a MB at a time", "a file at a time"],
+)
+def test_a_leak_is_found_whatever_its_shape(grown: Callable[[np.ndarray], np.ndarray], rate: float) -> None:
+    found = slope(grown(np.arange(200.0)))
+    assert found.value == pytest.approx(rate, rel=0.1)
+    assert not found.is_flat

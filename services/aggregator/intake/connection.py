@@ -5,6 +5,7 @@ not many. Where the ceiling is reached, the connection that has waited longest f
 """
 
 import asyncio
+import ipaddress
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import ClassVar, cast
@@ -27,7 +28,7 @@ class Gate:
     Attributes:
         most: connections.
         most_each: connections of one address.
-        proxies: addresses with any number of connections.
+        proxies: networks whose addresses may have any number of connections.
         head_seconds: time for the header of a request.
         head_bytes: its size.
         write_seconds: how long a client may read nothing of its answer.
@@ -36,13 +37,21 @@ class Gate:
 
     most: int
     most_each: int
-    proxies: frozenset[str]
+    proxies: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
     head_seconds: float
     head_bytes: int
     write_seconds: float
     metrics: Metrics = field(repr=False)
     held: Counter[str] = field(default_factory=Counter, repr=False)
     heads: dict["LimitedConnection", None] = field(default_factory=dict, repr=False)
+
+    def is_proxy(self, host: str) -> bool:
+        """Whether an address is that of a proxy."""
+        try:
+            address = ipaddress.ip_address(host)
+        except ValueError:
+            return False
+        return any(address in network for network in self.proxies)
 
 
 def connection_class(gate: Gate) -> type["LimitedConnection"]:
@@ -66,7 +75,7 @@ class LimitedConnection(HttpToolsProtocol):
         self._address = self.client[0] if self.client else ""
         gate.held[self._address] += 1
         gate.metrics.connected(+1)
-        if gate.held[self._address] > gate.most_each and not gate.proxies & {self._address, "*"}:
+        if gate.held[self._address] > gate.most_each and not gate.is_proxy(self._address):
             self._end(TooMany(f"more than {gate.most_each} connections from one address", retry_after=5), "address")
         elif len(self.connections) <= gate.most:
             self._await_head()

@@ -10,7 +10,7 @@ from fgpr import merkle
 from fgpr.auditlog import checkpoint
 from fgpr.auditlog.checkpoint import Checkpoint
 from fgpr.auditlog.entries import Leaf
-from fgpr.errors import CryptographicError, UnknownResource
+from fgpr.errors import CryptographicError, EncodingError, UnknownResource
 from fgpr.message import Digest
 from fgpr.rest import CheckpointView, LogEntries, LogProof
 from fgpr.secagg.messages import LogPosition
@@ -75,8 +75,14 @@ def entries(connection: Connection, start_index: int, end: int) -> tuple[LogEntr
         The leaves, and whether this question will get them always: not where the log is too short yet.
 
     Raises:
+        EncodingError: `end` is before `start_index`.
         UnknownResource: the log is shorter than `start_index`.
     """
+    if end < start_index:
+        raise EncodingError(
+            f"end is {end} and start is {start_index}: leaves go from start up to, not including, end, so end has to "
+            "be start or above"
+        )
     size = log.read_head(connection)[0].size
     if start_index > size:
         raise UnknownResource(f"the audit log has {size} leaves, none from {start_index} on")

@@ -1,4 +1,7 @@
-"""Whether this process can do its work: database there, of its schema and epoch, and writable; keys readable."""
+"""Whether this process can do its work: database there, of its schema and epoch, and writable; keys readable.
+
+Anybody may ask. So an answer names the part and what is wrong with it, and no path, key or database; the log has all.
+"""
 
 import secrets
 import threading
@@ -7,10 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+import structlog
+
 from aggregator.service import restoring
 from aggregator.service.context import Context
 from aggregator.storage import migrate, probe
-from fgpr.errors import Conflict, FgprError
+from fgpr.errors import Conflict, FgprError, RequestError
 
 KEPT_SECONDS = 1.0
 """How long an answer serves further askers: nobody signs for this question, and it writes to the disk."""
@@ -19,9 +24,22 @@ FIRST_SECONDS = 2.0
 """How long the first askers of all wait for the first look."""
 
 
+IN_THE_LOG = "the aggregator's log says more"
+
+WORDS = {
+    "schema": f"the database does not have this program's schema; {IN_THE_LOG}",
+    "epoch": f"the database's epoch cannot be read; {IN_THE_LOG}",
+    "database": f"the database takes no writes; {IN_THE_LOG}",
+    "keys": f"the service key cannot be read, or its file is not safe; {IN_THE_LOG}",
+}
+"""What anybody is told of a part that does not work, where the error was not written for whoever asks."""
+
+_log = structlog.get_logger(__name__)
+
+
 @dataclass(frozen=True)
 class Readiness:
-    """What was found, with a reason for each fault."""
+    """What was found, with a reason for each fault, fit for anybody's eyes."""
 
     faults: tuple[str, ...]
 
@@ -47,6 +65,7 @@ class ReadinessCheck:
         self._looking = threading.Lock()
         self._last = Readiness(("the first look is under way",))
         self._at = float("-inf")
+        self._logged: list[str] = []
 
     def look(self) -> Readiness:
         """What a look found that is no older than `KEPT_SECONDS`, or the last one while another look is under way.
@@ -68,7 +87,7 @@ class ReadinessCheck:
         return self._clock() - self._at >= KEPT_SECONDS
 
     def _faults(self) -> list[str]:
-        faults = []
+        told, logged = [], []
         checks: dict[str, Callable[[], None]] = {
             "schema": partial(migrate.check_schema, self._context.database),
             "epoch": self._check_epoch,
@@ -79,11 +98,22 @@ class ReadinessCheck:
             try:
                 check()
             except FgprError as error:
-                faults.append(f"{part}: {error}")
+                told.append(f"{part}: {error if isinstance(error, RequestError) else WORDS[part]}")
+                logged.append(f"{part}: {error}")
             except Exception as error:
-                # Whoever asks wants an answer; what an unforeseen exception says may be too much of one.
-                faults.append(f"{part}: {type(error).__name__}")
-        return faults
+                # Whoever asks wants an answer; what an unforeseen exception says is too much, even for a log.
+                told.append(f"{part}: {WORDS[part]}")
+                logged.append(f"{part}: {type(error).__name__}")
+        self._tell(logged)
+        return told
+
+    def _tell(self, faults: list[str]) -> None:
+        # Probes come every few seconds: a line for each change is enough.
+        if faults and faults != self._logged:
+            _log.warning("not ready", reason="; ".join(faults))
+        elif self._logged and not faults:
+            _log.warning("ready again")
+        self._logged = faults
 
     def _check_epoch(self) -> None:
         # Its clients sign for an epoch that is no more, and would not be told so by it.

@@ -9,8 +9,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import URL, Engine
 from sqlalchemy import Connection as Connection
-from sqlalchemy import Engine
 from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -101,6 +101,14 @@ class Database:
         return Path(self._engine.url.database or "") if self.is_sqlite else None
 
     @property
+    def shown(self) -> str:
+        """Its URL as it may be shown: without a password."""
+        url = self._engine.url
+        query = {name: value for name, value in url.query.items() if name != "password"}
+        shown = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, query)
+        return shown.render_as_string(hide_password=False)
+
+    @property
     def engine(self) -> Engine:
         """For migrations."""
         return self._engine
@@ -139,7 +147,7 @@ class Database:
             with self._engine.connect().execution_options(**options) as connection, connection.begin():
                 yield connection
         except OperationalError as error:
-            raise Unavailable(f"the database does not answer: {type(error.orig).__name__}") from error
+            raise Unavailable(f"the database does not answer: {sqlite.reason(error.orig)}") from error
         except DatabaseError as error:
             # Broken constraints and mistakes of this program have classes of their own, and callers that expect them.
             if type(error) is not DatabaseError and not error.connection_invalidated:

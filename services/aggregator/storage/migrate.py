@@ -1,5 +1,6 @@
 """Brings a database to this program's schema, and refuses to work on another one."""
 
+import shlex
 from pathlib import Path
 
 from alembic import command
@@ -12,8 +13,13 @@ from fgpr.errors import LocalProtocolError
 
 
 def upgrade(database: Database, revision: str = "head") -> None:
-    """Bring the schema up, in one transaction; several processes may do this at once."""
+    """Bring the schema up, in one transaction; several processes may do this at once.
+
+    Raises:
+        LocalProtocolError: a newer program made the database.
+    """
     with database.alone() as connection:
+        _check_known(MigrationContext.configure(connection).get_current_revision(), database.shown)
         command.upgrade(_config(connection), revision)
 
 
@@ -23,19 +29,39 @@ def downgrade(database: Database, revision: str) -> None:
         command.downgrade(_config(connection), revision)
 
 
-def check_schema(database: Database) -> None:
+def check_schema(database: Database, shown: str | None = None) -> None:
     """Check that the database has exactly this program's schema.
 
+    Args:
+        database: looked at.
+        shown: its URL as a user knows it, where it is a copy.
+
     Raises:
-        LocalProtocolError: it has an older, newer or no schema; says what to run.
+        LocalProtocolError: it has an older, newer or no schema; names the database, and says what to run.
     """
-    head = ScriptDirectory(str(_folder())).get_current_head()
+    head = _scripts().get_current_head()
     with database.read() as connection:
         present = MigrationContext.configure(connection).get_current_revision()
-    if present != head:
+    if present == head:
+        return
+    name = shown or database.shown
+    _check_known(present, name)
+    raise LocalProtocolError(
+        f"the database {name} has schema {present or 'none'}, this program needs {head}: run "
+        f"`fgpr-aggregator migrate --database {shlex.quote(name)}`"
+    )
+
+
+def _check_known(present: str | None, name: str) -> None:
+    if present is not None and present not in {script.revision for script in _scripts().walk_revisions()}:
         raise LocalProtocolError(
-            f"the database has schema {present or 'none'}, this program needs {head}: run `fgpr-aggregator migrate`"
+            f"the database {name} has schema {present}, which this program does not know: use the version of "
+            "fgpr-aggregator that made it, or a newer one"
         )
+
+
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory(str(_folder()))
 
 
 def _config(connection: Connection) -> Config:

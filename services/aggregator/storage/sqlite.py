@@ -60,6 +60,16 @@ def truncate_log(made: Engine, wait_ms: int) -> bool:
     return busy == 0
 
 
+def reason(error: BaseException | None) -> str:
+    """What is wrong with the database, in words without a path or a value of it."""
+    code, name = getattr(error, "sqlite_errorcode", 0) & 0xFF, getattr(error, "sqlite_errorname", "")
+    if code == sqlite3.SQLITE_FULL:
+        return "its disk is full: make room"
+    if code == sqlite3.SQLITE_IOERR:
+        return f"its disk is full or fails ({name}): make room, or look at the disk"
+    return type(error).__name__
+
+
 def others_work(file: Path) -> bool:
     """Whether anybody has this database open: in WAL mode each connection shares a lock on it for as long as it lasts.
 

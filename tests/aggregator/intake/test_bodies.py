@@ -183,8 +183,9 @@ def test_one_key_asks_so_much(tmp_path: Path) -> None:
         second.view()
 
 
-def test_behind_a_proxy_the_client_s_address_counts(tmp_path: Path) -> None:
-    limits = {"address_rate": 0.01, "address_burst": 2, "proxies": "127.0.0.1"}
+@pytest.mark.parametrize("proxies", ["127.0.0.1", "192.0.2.99, 127.0.0.0/8"])
+def test_behind_a_proxy_the_client_s_address_counts(tmp_path: Path, proxies: str) -> None:
+    limits = {"address_rate": 0.01, "address_burst": 2, "proxies": proxies}
     with (
         served(tmp_path, keeps_deadlines=False, **limits) as aggregator,
         httpx.Client(base_url=aggregator.settings.origin) as client,
@@ -193,11 +194,16 @@ def test_behind_a_proxy_the_client_s_address_counts(tmp_path: Path) -> None:
             headers = {"X-Forwarded-For": address}
             statuses = [client.get("/v1/log/checkpoint", headers=headers).status_code for _ in range(3)]
             assert statuses == [200, 200, 429]
+        # What a client wrote itself stands before what the proxy appends: it gives nobody another allowance.
+        forged = {"X-Forwarded-For": "198.51.100.1, 192.0.2.1"}
+        assert client.get("/v1/log/checkpoint", headers=forged).status_code == 429
 
 
-def test_without_a_proxy_what_a_client_says_of_its_address_does_not_count(tmp_path: Path) -> None:
+@pytest.mark.parametrize("proxies", ["", "192.0.2.99,10.0.0.0/8,::1"])
+def test_without_a_proxy_what_a_client_says_of_its_address_does_not_count(tmp_path: Path, proxies: str) -> None:
+    limits = {"address_rate": 0.01, "address_burst": 2, "proxies": proxies}
     with (
-        served(tmp_path, keeps_deadlines=False, address_rate=0.01, address_burst=2) as aggregator,
+        served(tmp_path, keeps_deadlines=False, **limits) as aggregator,
         httpx.Client(base_url=aggregator.settings.origin) as client,
     ):
         statuses = [

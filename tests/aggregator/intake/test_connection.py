@@ -136,8 +136,9 @@ def test_one_address_holds_so_many_connections(tmp_path: Path) -> None:
         assert httpx.get(f"{origin}/livez").status_code == 200
 
 
-def test_a_proxy_holds_as_many_as_it_likes(tmp_path: Path) -> None:
-    limits = {"connections_each": 2, "proxies": "127.0.0.1"}
+@pytest.mark.parametrize("proxies", ["127.0.0.1", "127.0.0.0/8"])
+def test_a_proxy_holds_as_many_as_it_likes(tmp_path: Path, proxies: str) -> None:
+    limits = {"connections_each": 2, "proxies": proxies}
     with served(tmp_path, keeps_deadlines=False, **limits) as aggregator, ExitStack() as stack:
         held = [stack.enter_context(connected(aggregator.settings.origin)) for _ in range(10)]
         for connection in held:

@@ -25,7 +25,9 @@ def test_what_cannot_work_is_alive_and_not_ready(aggregator: Aggregator) -> None
     (aggregator.settings.keys / "service.pem").unlink()
     answer = httpx.get(f"{origin}/readyz")
     assert (answer.status_code, answer.json()["type"]) == (503, "urn:fgpr:problem:unavailable")
-    assert answer.json()["detail"].startswith("keys: cannot read ")
+    told = "keys: the service key cannot be read, or its file is not safe; the aggregator's log says more"
+    assert answer.json()["detail"] == told
+    assert str(aggregator.settings.keys) not in answer.text
     assert answer.headers["retry-after"] == "2"
     assert httpx.get(f"{origin}/livez").status_code == 200
 

@@ -63,7 +63,19 @@ def test_entries_begin_with_a_frontier(aggregator: Aggregator, parties: list[Par
             frontier, _ = frontier.append(merkle.leaf_hash(leaf))
         assert frontier.root() == expected[-1]
     assert (got.start, got.end, got.leaves) == (len(leaves), len(leaves), ())
-    assert party.entries(3, 1).leaves == ()
+    assert party.entries(3, 3).leaves == ()
+
+
+def test_leaves_that_end_before_they_start_are_no_page(parties: list[Party]) -> None:
+    """An empty page for such a mistake might be kept for ever."""
+    for start, end in ((3, 1), (1, 0), (2**53, 2**53 - 1)):
+        answer = asked(parties[0], f"entries?start={start}&end={end}")
+        assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
+        assert "cache-control" not in answer.headers
+        told = answer.json()
+        assert told["type"] == "urn:fgpr:problem:encoding"
+        assert told["detail"].startswith(f"end is {end} and start is {start}: ")
+        assert told["detail"].endswith("end has to be start or above")
 
 
 def test_what_the_log_does_not_have(aggregator: Aggregator, parties: list[Party]) -> None:

@@ -2,10 +2,13 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import text
+from structlog.testing import capture_logs
 
 from aggregator.service import readiness, restoring
 from aggregator.service.readiness import KEPT_SECONDS, ReadinessCheck
 from support.aggregator import Aggregator, together
+
+KEYS = "keys: the service key cannot be read, or its file is not safe; the aggregator's log says more"
 
 
 class Seconds:
@@ -28,20 +31,26 @@ def test_a_key_that_is_gone_or_open_to_others(aggregator: Aggregator) -> None:
     # The process read it when it started; it would not start again.
     check = ReadinessCheck(aggregator.context, Seconds())
     path = Path(aggregator.settings.keys) / "service.pem"
-    path.chmod(0o644)
-    assert "keys: " in check.look().faults[0]
-    path.chmod(0o600)
-    assert check.look().ready
-    path.rename(path.with_name("away.pem"))
-    (fault,) = check.look().faults
-    assert "service.pem" in fault
+    with capture_logs() as logs:
+        path.chmod(0o644)
+        assert check.look().faults == (KEYS,)
+        path.chmod(0o600)
+        assert check.look().ready
+        path.rename(path.with_name("away.pem"))
+        for _ in range(3):
+            assert check.look().faults == (KEYS,)
+    # Anybody may ask; paths are for whoever reads the log, once for each change.
+    assert [line["event"] for line in logs] == ["not ready", "ready again", "not ready"]
+    for line in (logs[0], logs[2]):
+        assert line["reason"].startswith("keys: ")
+        assert str(path) in line["reason"]
 
 
 def test_another_schema(aggregator: Aggregator) -> None:
     with aggregator.context.database.write() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     (fault,) = ReadinessCheck(aggregator.context, Seconds()).look().faults
-    assert fault.startswith("schema: the database has schema 9999")
+    assert fault == "schema: the database does not have this program's schema; the aggregator's log says more"
 
 
 def test_a_process_that_slept_through_a_restore(aggregator: Aggregator) -> None:
@@ -56,8 +65,9 @@ def test_a_database_that_takes_no_writes(aggregator: Aggregator) -> None:
     with aggregator.context.database.write() as connection:
         connection.execute(text("ALTER TABLE nonces RENAME TO nonces_elsewhere"))
     (fault,) = check.look().faults
-    assert fault.startswith("database: ")
+    assert fault.startswith("database: the database ")
     assert "INSERT" not in fault
+    assert "nonces" not in fault
     with aggregator.context.database.write() as connection:
         connection.execute(text("ALTER TABLE nonces_elsewhere RENAME TO nonces"))
     assert check.look().ready
@@ -77,7 +87,11 @@ def test_what_nobody_foresaw_is_a_fault_too(aggregator: Aggregator, monkeypatch:
         raise KeyError("of a client")
 
     monkeypatch.setattr(readiness.migrate, "check_schema", fail)
-    assert ReadinessCheck(aggregator.context, Seconds()).look().faults == ("schema: KeyError",)
+    with capture_logs() as logs:
+        (fault,) = ReadinessCheck(aggregator.context, Seconds()).look().faults
+    assert fault.startswith("schema: the database ")
+    assert "client" not in fault
+    assert [line["reason"] for line in logs] == ["schema: KeyError"]
 
 
 def test_one_look_serves_all_who_ask_within_a_second(aggregator: Aggregator) -> None:

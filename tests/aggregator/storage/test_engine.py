@@ -280,3 +280,15 @@ def test_a_server_that_is_away_is_unavailable(database: Database) -> None:
         connection.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": pid})
     other.close()
     assert value(database) == 0
+
+
+def test_what_is_shown_of_a_database_holds_no_password() -> None:
+    for url, shown in (
+        (
+            "postgresql+psycopg://fgpr:hunter2@db:5432/x?sslmode=require",
+            "postgresql+psycopg://fgpr@db:5432/x?sslmode=require",
+        ),
+        ("postgresql+psycopg://db/x?password=hunter2", "postgresql+psycopg://db/x"),
+        ("sqlite:////var/lib/a b.db", "sqlite:////var/lib/a b.db"),
+    ):
+        assert Database(url).shown == shown

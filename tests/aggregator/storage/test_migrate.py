@@ -1,4 +1,6 @@
+import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from alembic import op
@@ -26,8 +28,22 @@ def test_a_schema_is_checked_exactly(database: Database) -> None:
     migrate.upgrade(database)
     with database.write() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = 'from the future'"))
-    with pytest.raises(LocalProtocolError, match="schema from the future, this program needs 0011"):
+    with pytest.raises(LocalProtocolError, match="schema from the future, which this program does not know: use"):
         migrate.check_schema(database)
+    # Nor is it brought to any other.
+    with pytest.raises(LocalProtocolError, match="use the version of fgpr-aggregator that made it, or a newer one"):
+        migrate.upgrade(database)
+
+
+def test_what_has_to_be_run_is_told_in_full(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'of an older version.db'}")
+    migrate.upgrade(database, "0010")
+    with pytest.raises(LocalProtocolError) as caught:
+        migrate.check_schema(database)
+    told = str(caught.value)
+    assert f"the database {database.url} has schema 0010, this program needs 0011: run" in told
+    assert shlex.split(told.split("`")[1]) == ["fgpr-aggregator", "migrate", "--database", database.url]
+    database.close()
 
 
 def test_processes_may_migrate_at_once(database: Database) -> None:
