@@ -1,5 +1,7 @@
 """Requests that ask the same thing at the same time, answered by one look at the database.
 
+The same serves what they send: what came while a transaction was under way is stored by the next one.
+
 When a plan comes out, each client of a round asks for the same plan, prior, roster and proofs. A look begins when all
 whom it answers have come, so that nobody is told of a time before the own question, and it judges each of them in its
 one transaction: whoever may not know is refused, and the others are answered.
@@ -17,7 +19,7 @@ MOST_AT_ONCE = 64
 A = TypeVar("A")
 T = TypeVar("T")
 
-Look = Callable[[Sequence[A]], Sequence[T | FgprError]]
+Look = Callable[[Sequence[A]], Sequence[T | Exception]]
 """Gives each asker its answer or its refusal, in order; what it raises is everybody's."""
 
 

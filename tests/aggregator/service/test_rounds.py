@@ -4,7 +4,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.testing import assert_allclose
 
-from aggregator.service import enrolment, round_views, rounds, schedule
+from aggregator.service import answering, enrolment, round_views, schedule
 from aggregator.storage import clients, federations
 from fgpr.errors import VerificationError
 from fgpr.message import Signed
@@ -168,7 +168,7 @@ def test_a_wrong_opening_is_mended_and_disputed(tmp_path: Path, database_url: st
         # Threshold 6: all eight at once show up to two wrong ones and mend one.
         for party, body in zip(parties, bodies, strict=True):
             caller = caller_of(party, aggregator.clock)
-            rounds.answer(aggregator.context, caller, NAME, 1, party.name, body)
+            answering.answer(aggregator.context, caller, NAME, 1, party.name, body)
         aggregator.advance()
         assert aggregator.round(1).stage is Stage.PUBLISHED
         leaf = next(leaf for leaf in reversed(aggregator.leaves()) if leaf.kind == "prior")
