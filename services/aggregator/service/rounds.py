@@ -1,10 +1,12 @@
 """What requests of a round have in common: whose they are, what they find, and the cohort that members fetch."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from aggregator.service.admission import Holders, authorise_client, holders_of
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
+from aggregator.service.sent_bodies import tried
+from aggregator.service.together import judged
 from aggregator.storage import clients, contributions, federations, retired_keys, rounds
 from aggregator.storage.clients import ClientRow
 from aggregator.storage.engine import Connection
@@ -24,25 +26,37 @@ def may_be_full(connection: Connection, plan: Plan) -> bool:
     return contributions.count(connection, plan.federation, plan.round) + gone >= len(plan.invited)
 
 
-def cohort(context: Context, caller: Caller, federation: str, number: int) -> bytes:
-    """The cohort of a round as the calling member gets it, with its own box of each contribution; JSON.
+def cohort(context: Context, callers: Sequence[Caller], federation: str, number: int) -> Sequence[bytes | Exception]:
+    """The cohort of a round as each calling member gets it, with its own box of each contribution; JSON.
 
-    Raises:
-        UnknownResource: the round is not closed.
-        Forbidden: the caller has no seat.
-        TooLate: the round has ended, and the boxes are erased.
+    Returns:
+        For each caller that, or its refusal: UnknownResource where the round is not closed, Forbidden where the caller
+        has no seat, TooLate where the round has ended and the boxes are erased.
     """
     with context.database.read() as connection:
-        member = authorise_client(connection, caller, federation)
-        row = rounds.read(connection, federation, number)
-        seat = row.plan.message.seat_of(member.client)
-        if seat is None:
-            raise Forbidden(f"{member.client} has no seat in round {number}")
-        if row.cohort is None:
-            raise UnknownResource(f"round {number} has no cohort: it is in stage {row.stage.value}")
-        if row.stage is not Stage.OPENING:
-            raise too_late(connection, row, "openings")
-        return context.boxed.view(row.cohort, seat, lambda: contributions.read_all(connection, federation, number))
+        holders = holders_of(connection, callers)
+        looks = judged(
+            lambda caller: authorise_client(connection, caller, federation, holders),
+            callers,
+            lambda: rounds.read(connection, federation, number),
+        )
+        pairs = [
+            look if isinstance(look, Exception) else (look, holders[caller.key_id])
+            for look, caller in zip(looks, callers, strict=True)
+        ]
+        return tried(lambda pair: _boxes_of(context, connection, *pair), pairs)
+
+
+def _boxes_of(context: Context, connection: Connection, row: RoundRow, member: ClientRow) -> bytes:
+    federation, number = row.federation, row.number
+    seat = row.plan.message.seat_of(member.client)
+    if seat is None:
+        raise Forbidden(f"{member.client} has no seat in round {number}")
+    if row.cohort is None:
+        raise UnknownResource(f"round {number} has no cohort: it is in stage {row.stage.value}")
+    if row.stage is not Stage.OPENING:
+        raise too_late(connection, row, "openings")
+    return context.boxed.view(row.cohort, seat, lambda: contributions.read_all(connection, federation, number))
 
 
 def roster_of(connection: Connection, row: RoundRow) -> Roster:
