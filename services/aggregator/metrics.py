@@ -75,6 +75,8 @@ class Metrics:
         self._cut = Counter(
             "fgpr_connections_cut", "Connections that this side ended, by reason.", ("reason",), registry=self._registry
         )
+        # Of each method, route and status: looking them up by labels takes longer than counting.
+        self._answers: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._registry.register(_Stored(read))
 
     @property
@@ -93,8 +95,13 @@ class Metrics:
             problem: slug of the error class, where one was told.
         """
         method = method if method in METHODS else "other"
-        self._requests.labels(method, route, str(status)).inc()
-        self._seconds.labels(method, route).observe(seconds)
+        kept = self._answers.get((method, route, status))
+        if kept is None:
+            kept = self._requests.labels(method, route, str(status)), self._seconds.labels(method, route)
+            self._answers[method, route, status] = kept
+        requests, duration = kept
+        requests.inc()
+        duration.observe(seconds)
         if problem is not None:
             self._refusals.labels(problem).inc()
 

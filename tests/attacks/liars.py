@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aggregator.service import rounds
+from aggregator.service import contributing
 from attacks.attack import Attack
 from attacks.round_of_liars import InMemoryRound, RoundOfLiars, round_over_http
 from attacks.scene import ME, ROWS, in_memory
@@ -121,7 +121,7 @@ def _by_http(party: Party, body: bytes) -> object:
 def _by_call(aggregator: Aggregator) -> Send:
     def send(party: Party, body: bytes) -> object:
         caller = caller_of(party, aggregator.clock)
-        return rounds.contribute(aggregator.context, caller, NAME, 1, party.name, body)
+        return contributing.contribute(aggregator.context, caller, NAME, 1, party.name, body)
 
     return send
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from aggregator.service import enrolment, rotation, rounds, steering
+from aggregator.service import contributing, enrolment, rotation, steering
 from attacks.attack import Attack, Play
 from fgpr.errors import FgprError, Unauthenticated
 from fgpr.rotation import RotationRequest, SignedKeyChange
@@ -35,7 +35,7 @@ class Channel:
         if self.over_http:
             return party.send_contribution(body, 1)
         caller = caller_of(party, self.aggregator.clock)
-        return rounds.contribute(self.aggregator.context, caller, NAME, 1, party.name, body)
+        return contributing.contribute(self.aggregator.context, caller, NAME, 1, party.name, body)
 
     def revoke(self, party: Party, victim: str) -> object:
         """Revoke somebody by the operators' route."""

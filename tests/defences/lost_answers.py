@@ -2,7 +2,8 @@
 
 from defences.defence import Defence, defence
 
-ROUNDS = "services/aggregator/service/rounds.py"
+CONTRIBUTING = "services/aggregator/service/contributing.py"
+ANSWERING = "services/aggregator/service/answering.py"
 ENROLMENT = "services/aggregator/service/enrolment.py"
 ROTATION = "services/aggregator/service/rotation.py"
 STAFF = "services/aggregator/service/staff.py"
@@ -19,22 +20,27 @@ AGAIN = f"{APIS}::test_a_passing_failure_is_tried_again_over_the_same_bytes"
 
 DEFENCES: list[Defence] = [
     defence(
-        "19", "a contribution again gets its answer", ROUNDS, "if known is not None:", tests=SAME, inside="contribute"
+        "19",
+        "a contribution again gets its answer",
+        CONTRIBUTING,
+        "if digest is not None:",
+        tests=SAME,
+        inside="_store",
     ),
-    defence("19", "another one a conflict", ROUNDS, "if known != digest:", tests=SAME),
+    defence("19", "another one a conflict", CONTRIBUTING, "if digest != sent.digest:", tests=SAME),
     defence(
         "19",
         "an opening again gets its answer",
-        ROUNDS,
-        "        if known is None:\n            opening_keys.register",
-        "        if True:\n            opening_keys.register",
+        ANSWERING,
+        "            if known is None:\n                keys.append",
+        "            if True:\n                keys.append",
         tests=OPENINGS,
     ),
-    defence("19", "another opening a conflict", ROUNDS, "if known is not None and known != signed:", tests=OPENINGS),
+    defence("19", "another opening a conflict", ANSWERING, "if known is not None and known != signed:", tests=OPENINGS),
     defence(
         "19",
         "an opening's answer stays when the round has ended",
-        ROUNDS,
+        ANSWERING,
         "counted=counted or known is not None",
         "counted=counted",
         tests=f"{OPENINGS}_are_acknowledged_alike_when_the_round_has_ended",

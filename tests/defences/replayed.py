@@ -6,6 +6,7 @@ AUTH = "services/aggregator/auth.py"
 PLAIN = "services/aggregator/plain_requests.py"
 CLIENTS = "services/aggregator/storage/clients.py"
 ROUNDS = "services/aggregator/service/rounds.py"
+CONTRIBUTING = "services/aggregator/service/contributing.py"
 ENROLMENT = "services/aggregator/service/enrolment.py"
 ROTATION = "services/aggregator/service/rotation.py"
 STAFF = "services/aggregator/service/staff.py"
@@ -54,15 +55,17 @@ DEFENCES: list[Defence] = [
     defence(
         "1",
         "in the transaction of the effect",
-        ROUNDS,
+        CONTRIBUTING,
         [
-            (f"    {SPENT}\n", ""),
+            ("admit(connection, sent.caller,", "sender_of(connection, sent.caller,"),
+            ("from aggregator.storage import contributions", "from aggregator.storage import clients, contributions"),
             (
-                "    checked = _checked(context, caller, federation, number, client, body)\n",
+                "    checked = _checked_all(context, sent, federation, number)\n",
                 (
-                    "    checked = _checked(context, caller, federation, number, client, body)\n"
+                    "    checked = _checked_all(context, sent, federation, number)\n"
                     "    with context.database.write() as connection:\n"
-                    f"        {SPENT}\n"
+                    "        for caller in [one.caller for one in sent]:\n"
+                    f"            {SPENT}\n"
                 ),
             ),
         ],

@@ -5,6 +5,8 @@ from defences.defence import Defence, defence
 ADMISSION = "services/aggregator/service/admission.py"
 CLIENTS = "services/aggregator/storage/clients.py"
 ROUNDS = "services/aggregator/service/rounds.py"
+CONTRIBUTING = "services/aggregator/service/contributing.py"
+ANSWERING = "services/aggregator/service/answering.py"
 ENROLMENT = "services/aggregator/service/enrolment.py"
 STEERING = "services/aggregator/service/steering.py"
 PUBLISHING = "services/aggregator/service/publishing.py"
@@ -46,7 +48,7 @@ DEFENCES: list[Defence] = [
         ROUNDS,
         [
             (
-                "    sender = _sender(connection, caller, federation, client)\n    clients.spend_nonce",
+                "    sender = sender_of(connection, caller, federation, client, holders)\n    clients.spend_nonce",
                 "    sender = clients.read_client(connection, federation, client)\n    clients.spend_nonce",
             )
         ],
@@ -109,7 +111,7 @@ DEFENCES: list[Defence] = [
     defence(
         "4",
         "who was replaced contributes to no running round",
-        ROUNDS,
+        CONTRIBUTING,
         "check_key(roster, sender, number)",
         tests=f"{KEYS}::test_inside_a_running_round",
         inside="_checked",
@@ -117,8 +119,8 @@ DEFENCES: list[Defence] = [
     defence(
         "4",
         "nor opens",
-        ROUNDS,
-        "if known is None:\n            check_key(roster, member, number)",
+        ANSWERING,
+        "if known is None:\n        check_key(roster, member, number)",
         "pass",
         tests=f"{KEYS}::test_inside_a_running_round",
     ),

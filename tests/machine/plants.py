@@ -49,7 +49,7 @@ def _any_body() -> Any:
         real(connection, federation, number, row)
 
     with ExitStack() as stack:
-        stack.enter_context(mock.patch.object(contributions, "read_body_digest", return_value=None))
+        stack.enter_context(mock.patch.object(contributions, "read_body_digests", side_effect=lambda *_: {}))
         stack.enter_context(mock.patch.object(contributions, "add", store))
         yield
 

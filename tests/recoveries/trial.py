@@ -89,4 +89,5 @@ def _ready(replica: Replica) -> float:
 
 def _held(site: ProcessSite, number: int, name: str, body: bytes) -> bool:
     with site.context.database.read() as connection:
-        return contributions.read_body_digest(connection, NAME, number, name) == hashlib.sha256(body).digest()
+        kept = contributions.read_body_digests(connection, NAME, number, [name])
+    return kept == {name: hashlib.sha256(body).digest()}

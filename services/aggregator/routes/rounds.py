@@ -1,8 +1,9 @@
 """Rounds: see, contribute, fetch the cohort, open."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -21,10 +22,10 @@ from aggregator.routes.wiring import (
     answer,
     next_page,
 )
-from aggregator.service import complaints, round_views, rounds, schedule
+from aggregator.service import answering, complaints, contributing, round_views, rounds, schedule
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
-from aggregator.service.rounds import Taken
+from aggregator.service.sent_bodies import Sent, Taken
 from aggregator.service.shown_views import Shown
 from fgpr.errors import Conflict, FgprError, TooLate, UnknownResource
 from fgpr.message import Signed
@@ -41,6 +42,11 @@ POLL_SECONDS = 2
 
 CONTRIBUTION_LIMIT = 4 * 2**20
 COMPLAINT_LIMIT = 4 * 2**20
+
+MOST_COHORTS = 16
+"""Members that get a cohort by one look: that of 500 clients has a megabyte for each."""
+
+_Take = Callable[[Context, Sequence[Sent], str, int], Sequence[Taken | Exception]]
 
 
 @router.api_route("/current", methods=GET, **documented(RoundView))
@@ -82,28 +88,34 @@ def listing(
     dependencies=[body_limit(CONTRIBUTION_LIMIT)],
     **documented(Receipt, UnknownResource, Conflict, TooLate, body=Contribution),
 )
-def contribute(
-    context: ContextDependency, caller: SignedBy, body: Body, federation: Name, number: Number, client: Name
+async def contribute(
+    found: WiringDependency, caller: SignedBy, body: Body, federation: Name, number: Number, client: Name
 ) -> Response:
     """A client's one contribution; the same body again gets the same answer."""
-    return _taken(context, federation, rounds.contribute(context, caller, federation, number, client, body))
+    store = partial(_stored, found.context, contributing.contribute_all, federation, number)
+    return answer(await found.together.ask(("contribution", federation, number), Sent(caller, client, body), store))
 
 
 @router.api_route("/{number}/cohort", methods=GET, **documented(CohortView, UnknownResource, Conflict, TooLate))
-def cohort(context: ContextDependency, caller: SignedBy, federation: Name, number: Number) -> Response:
+async def cohort(found: WiringDependency, caller: SignedBy, federation: Name, number: Number) -> Response:
     """The cohort with the calling member's own boxes."""
-    return answer(rounds.cohort(context, caller, federation, number))
+
+    def look(callers: Sequence[Caller]) -> Sequence[bytes | Exception]:
+        return rounds.cohort(found.context, callers, federation, number)
+
+    return answer(await found.together.ask(("cohort", federation, number), caller, look, MOST_COHORTS))
 
 
 @router.put(
     "/{number}/openings/{client}",
     **documented(Receipt, UnknownResource, Conflict, TooLate, body=Signed[Opening]),
 )
-def open_(
-    context: ContextDependency, caller: SignedBy, body: Body, federation: Name, number: Number, client: Name
+async def open_(
+    found: WiringDependency, caller: SignedBy, body: Body, federation: Name, number: Number, client: Name
 ) -> Response:
     """A member's opening; one that is no longer needed is acknowledged for its key."""
-    return _taken(context, federation, rounds.answer(context, caller, federation, number, client, body))
+    store = partial(_stored, found.context, answering.answer_all, federation, number)
+    return answer(await found.together.ask(("opening", federation, number), Sent(caller, client, body), store))
 
 
 @router.put(
@@ -127,10 +139,13 @@ async def _shown(found: Wiring, caller: Caller, federation: str) -> Shown:
     return await found.together.ask(("round", federation), caller, look)
 
 
-def _taken(context: Context, federation: str, taken: Taken) -> Response:
-    if taken.due:
+def _stored(
+    context: Context, take: _Take, federation: str, number: int, sent: Sequence[Sent]
+) -> Sequence[Receipt | Exception]:
+    taken = take(context, sent, federation, number)
+    if any(not isinstance(one, Exception) and one.due for one in taken):
         _advance(context, federation)
-    return answer(taken.receipt)
+    return [one if isinstance(one, Exception) else one.receipt for one in taken]
 
 
 def _advance(context: Context, federation: str) -> None:

@@ -1,5 +1,6 @@
 """Who may act: the party behind a key, judged in the transaction of the effect."""
 
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from aggregator.service.caller import Caller
@@ -12,15 +13,29 @@ from fgpr.errors import Forbidden, Unauthenticated
 from fgpr.message import timestamp
 from fgpr.staff import StaffRole
 
+Holders = Mapping[str, ClientRow]
+"""Parties by the id of the key that they hold, as one transaction sees them."""
 
-def authorise(connection: Connection, caller: Caller, federation: str) -> ClientRow:
+
+def holders_of(connection: Connection, callers: Iterable[Caller]) -> Holders:
+    """The parties behind the keys of many callers, read at once."""
+    return clients.read_key_holders(connection, {caller.key_id for caller in callers})
+
+
+def authorise(connection: Connection, caller: Caller, federation: str, holders: Holders | None = None) -> ClientRow:
     """The party behind a key, judged in the transaction of the effect.
+
+    Args:
+        connection: that transaction.
+        caller: who signed.
+        federation: to which the party has to belong.
+        holders: of this transaction, this caller's among them; by default the party is read.
 
     Raises:
         Unauthenticated: nobody holds this key.
         Forbidden: its holder is revoked, has another key by now, or belongs to another federation or to none.
     """
-    row = clients.read_key_holder(connection, caller.key_id)
+    row = clients.read_key_holder(connection, caller.key_id) if holders is None else holders.get(caller.key_id)
     if row is None:
         if staff.read_key_holder(connection, caller.key_id) is not None:
             raise Forbidden("this route is for the parties of a federation, not for operators and auditors")
@@ -31,13 +46,15 @@ def authorise(connection: Connection, caller: Caller, federation: str) -> Client
     return row
 
 
-def authorise_client(connection: Connection, caller: Caller, federation: str) -> ClientRow:
+def authorise_client(
+    connection: Connection, caller: Caller, federation: str, holders: Holders | None = None
+) -> ClientRow:
     """As `authorise`, for what readers may not do.
 
     Raises:
         Unauthenticated, Forbidden: see `authorise`; or its holder is a reader.
     """
-    row = authorise(connection, caller, federation)
+    row = authorise(connection, caller, federation, holders)
     if row.role != "client":
         raise Forbidden(f"{row.client} is a {row.role}: it takes part in no round")
     return row

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from aggregator.service import audit, witnessing
-from aggregator.service.admission import authorise
+from aggregator.service.admission import authorise, holders_of
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
 from aggregator.service.together import judged
@@ -83,8 +83,9 @@ def prior(
         members cosigned.
     """
     with context.database.read() as connection:
+        holders = holders_of(connection, callers)
         return judged(
-            lambda caller: authorise(connection, caller, federation),
+            lambda caller: authorise(connection, caller, federation, holders),
             callers,
             lambda: _prior(context, connection, federation, version),
         )

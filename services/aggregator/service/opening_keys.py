@@ -9,13 +9,16 @@ from fgpr.message import Signed
 from fgpr.secagg.messages import OpeningKey
 
 
-def register(context: Context, connection: Connection, signed: Signed[OpeningKey]) -> None:
-    """Take up a client's opening key, in the caller's transaction; nothing happens where its serial is known.
+def register(context: Context, connection: Connection, *signed: Signed[OpeningKey]) -> None:
+    """Take up clients' opening keys, in the caller's transaction; nothing happens to one whose serial is known.
 
     Raises:
         Conflict: the same key was used before.
     """
-    key = signed.message
-    if clients.add_opening_key(connection, signed):
-        leaf = OpeningKeyRegistered(federation=key.federation, client=key.client, serial=key.serial, key=key.digest())
-        audit.record(context, connection, [leaf])
+    new = [one.message for one in signed if clients.add_opening_key(connection, one)]
+    leaves = [
+        OpeningKeyRegistered(federation=key.federation, client=key.client, serial=key.serial, key=key.digest())
+        for key in new
+    ]
+    if leaves:
+        audit.record(context, connection, leaves)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from aggregator.service.admission import authorise
+from aggregator.service.admission import authorise, holders_of
 from aggregator.service.caller import Caller
 from aggregator.service.context import Context
 from aggregator.service.shown_views import Shown
@@ -32,8 +32,9 @@ def view(context: Context, caller: Caller, federation: str) -> RoundView:
 def show(context: Context, callers: Sequence[Caller], federation: str) -> Sequence[Shown | FgprError]:
     """The same as it is sent to each caller; or its refusal, Unauthenticated or Forbidden, where it may not know."""
     with context.database.read() as connection:
+        holders = holders_of(connection, callers)
         return judged(
-            lambda caller: authorise(connection, caller, federation),
+            lambda caller: authorise(connection, caller, federation, holders),
             callers,
             lambda: _shown(context, connection, federation),
         )

@@ -1,5 +1,7 @@
 """Requests that ask the same thing at the same time, answered by one look at the database.
 
+The same serves what they send: what came while a transaction was under way is stored by the next one.
+
 When a plan comes out, each client of a round asks for the same plan, prior, roster and proofs. A look begins when all
 whom it answers have come, so that nobody is told of a time before the own question, and it judges each of them in its
 one transaction: whoever may not know is refused, and the others are answered.
@@ -12,12 +14,12 @@ from typing import Any, TypeVar
 from fgpr.errors import FgprError
 
 MOST_AT_ONCE = 64
-"""Askers of one look: each is judged by a query of its own."""
+"""Askers of one look: their answers are in memory at once, and what they send is under one lock."""
 
 A = TypeVar("A")
 T = TypeVar("T")
 
-Look = Callable[[Sequence[A]], Sequence[T | FgprError]]
+Look = Callable[[Sequence[A]], Sequence[T | Exception]]
 """Gives each asker its answer or its refusal, in order; what it raises is everybody's."""
 
 
@@ -33,13 +35,14 @@ class Together:
         self._waiting: dict[Hashable, list[tuple[Any, asyncio.Future[Any]]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def ask(self, question: Hashable, asker: A, look: Look[A, T]) -> T:
+    async def ask(self, question: Hashable, asker: A, look: Look[A, T], most: int = MOST_AT_ONCE) -> T:
         """The answer to a question.
 
         Args:
             question: what the answer depends on but for who asks; the same for the same `look`.
             asker: who asks.
             look: answers everybody who asks this.
+            most: askers of one look, where their answers are large.
 
         Raises:
             FgprError: the refusal of this asker, or what the look raised.
@@ -50,17 +53,17 @@ class Together:
             waiting.append((asker, future))
         else:
             self._waiting[question] = [(asker, future)]
-            task = asyncio.create_task(self._answer(question, look))
+            task = asyncio.create_task(self._answer(question, look, most))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         return await future
 
-    async def _answer(self, question: Hashable, look: Look[Any, Any]) -> None:
+    async def _answer(self, question: Hashable, look: Look[Any, Any], most: int) -> None:
         taken: list[tuple[Any, asyncio.Future[Any]]] = []
         try:
             # Those who come during a look are for the next one.
             while waiting := self._waiting[question]:
-                taken, self._waiting[question] = waiting[:MOST_AT_ONCE], waiting[MOST_AT_ONCE:]
+                taken, self._waiting[question] = waiting[:most], waiting[most:]
                 _settle(taken, await self._look(look, [asker for asker, _ in taken]))
         finally:
             for _, future in [*taken, *self._waiting.pop(question)]:

@@ -1,5 +1,6 @@
 """Rows of tickets, clients, their opening keys, and the nonces of their requests."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -100,6 +101,12 @@ def read_key_holder(connection: Connection, key_id: str) -> ClientRow | None:
     """The party that holds the key of that id."""
     row = connection.execute(_KEY_HOLDER, {"key": key_id}).one_or_none()
     return None if row is None else ClientRow(*row)
+
+
+def read_key_holders(connection: Connection, key_ids: Iterable[str]) -> dict[str, ClientRow]:
+    """The parties that hold the keys of these ids, by id of the key; in one query."""
+    rows = connection.execute(_KEY_HOLDERS, {"keys": list(key_ids)})
+    return {row.key_id: ClientRow(*row[:-1]) for row in rows}
 
 
 def replace_key(connection: Connection, row: ClientRow, key: bytes, key_id: str, declared: bytes | None) -> bool:
@@ -261,6 +268,7 @@ _COLUMNS = (
 
 # Written down once, as in storage.rounds.
 _KEY_HOLDER = select(*_COLUMNS).where(clients.c.key_id == bindparam("key"))
+_KEY_HOLDERS = select(*_COLUMNS, clients.c.key_id).where(clients.c.key_id.in_(bindparam("keys", expanding=True)))
 _REVOKED = select(clients.c.client).where(clients.c.federation == bindparam("name"), clients.c.revoked_at.is_not(None))
 _COUNT_REVOKED = _REVOKED.with_only_columns(func.count())
 _KEPT_AND_EPOCH = select(

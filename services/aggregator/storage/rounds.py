@@ -202,6 +202,14 @@ def read_opening(connection: Connection, federation: str, number: int, client: s
     return None if document is None else Signed[Opening].decode(document)
 
 
+def read_openings_of(
+    connection: Connection, federation: str, number: int, named: Iterable[str]
+) -> dict[str, Signed[Opening]]:
+    """The openings of these members, of those that are in; in one query."""
+    rows = connection.execute(_OPENINGS_OF, {"name": federation, "number": number, "named": list(named)})
+    return {row.client: Signed[Opening].decode(row.document) for row in rows}
+
+
 def openers(connection: Connection, federation: str, number: int) -> set[str]:
     """Ids of the members that opened a round; reading their documents would take as long as checking them."""
     return set(connection.execute(_OPENERS, {"name": federation, "number": number}).scalars())
@@ -256,6 +264,9 @@ _OPENERS = select(openings.c.client).where(
     openings.c.federation == bindparam("name"), openings.c.round == bindparam("number")
 )
 _OPENING = _OPENERS.with_only_columns(openings.c.document).where(openings.c.client == bindparam("client_id"))
+_OPENINGS_OF = _OPENERS.add_columns(openings.c.document).where(
+    openings.c.client.in_(bindparam("named", expanding=True))
+)
 _COUNT_OPENINGS = _OPENERS.with_only_columns(func.count())
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from aggregator.service import enrolment, schedule
+from aggregator.service import contributing, enrolment, schedule
 from aggregator.storage import federations
 from fgpr.errors import Conflict, EncodingError, Forbidden, TooLate, Unavailable
 from fgpr.secagg import opening
-from support.aggregator import CONTRIBUTE_SECONDS, Aggregator, together
+from support.aggregator import CONTRIBUTE_SECONDS, Aggregator, caller_of, together
 from support.client import NAME
 from support.party import refusal, repacked
 
@@ -33,7 +33,10 @@ def test_a_change_between_the_signature_check_and_the_commit(
             case "late":
                 aggregator.clock.forward(CONTRIBUTE_SECONDS)
             case _:
-                party.send_contribution(repacked(body, party.client.identity_key, masked=bytes(32)))
+                # By another replica: one process takes the contributions to a round one after the other.
+                other_body = repacked(body, party.client.identity_key, masked=bytes(32))
+                caller = caller_of(party, aggregator.clock)
+                contributing.contribute(aggregator.context, caller, NAME, 1, party.name, other_body)
         changed.update(aggregator.dump())
 
     changed: dict[str, list[tuple[object, ...]]] = {}

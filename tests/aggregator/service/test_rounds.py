@@ -4,11 +4,11 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from numpy.testing import assert_allclose
 
-from aggregator.service import enrolment, round_views, rounds, schedule
+from aggregator.service import answering, enrolment, round_views, rounds, schedule
 from aggregator.storage import clients, federations
-from fgpr.errors import VerificationError
+from fgpr.errors import Forbidden, UnknownResource, VerificationError
 from fgpr.message import Signed
-from fgpr.secagg.messages import Opening, OpeningKey
+from fgpr.secagg.messages import CohortView, Opening, OpeningKey
 from fgpr.secagg.stages import Stage
 from support.aggregator import Aggregator, caller_of, served, settings_of
 from support.client import NAME
@@ -168,7 +168,7 @@ def test_a_wrong_opening_is_mended_and_disputed(tmp_path: Path, database_url: st
         # Threshold 6: all eight at once show up to two wrong ones and mend one.
         for party, body in zip(parties, bodies, strict=True):
             caller = caller_of(party, aggregator.clock)
-            rounds.answer(aggregator.context, caller, NAME, 1, party.name, body)
+            answering.answer(aggregator.context, caller, NAME, 1, party.name, body)
         aggregator.advance()
         assert aggregator.round(1).stage is Stage.PUBLISHED
         leaf = next(leaf for leaf in reversed(aggregator.leaves()) if leaf.kind == "prior")
@@ -226,3 +226,17 @@ def test_the_view_is_of_one_moment(aggregator: Aggregator) -> None:
     with aggregator.context.database.read() as connection:
         assert federations.read_prior(connection, NAME)[0].message.version == 1
     assert schedule.names(aggregator.context) == [NAME]
+
+
+def test_each_member_gets_its_own_boxes_and_each_other_caller_its_own_refusal(aggregator: Aggregator) -> None:
+    parties = contributed(aggregator, 4)
+    reader = aggregator.party("reader", "reader")
+    reader.enrol()
+    callers = [caller_of(party, aggregator.clock) for party in (*parties, reader)]
+    *views, refused = rounds.cohort(aggregator.context, callers, NAME, 1)
+    assert isinstance(refused, Forbidden)
+    for party, view in zip(parties, views, strict=True):
+        assert isinstance(view, bytes)
+        assert CohortView.decode(view) == party.cohort(1)
+    kinds = [type(one) for one in rounds.cohort(aggregator.context, callers, NAME, 2)]
+    assert kinds == [UnknownResource] * 4 + [Forbidden]

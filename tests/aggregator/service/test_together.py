@@ -70,6 +70,9 @@ def test_a_look_answers_no_more_than_so_many() -> None:
         answers = await asyncio.gather(*(together.ask("q", name, looks) for name in names))
         assert answers == [f"{name} 0" for name in names]
         assert [len(asked) for asked in looks.asked] == [MOST_AT_ONCE, MOST_AT_ONCE, 3]
+        looks.asked.clear()
+        await asyncio.gather(*(together.ask("large", name, looks, most=2) for name in names[:5]))
+        assert [len(asked) for asked in looks.asked] == [2, 2, 1]
 
     asyncio.run(play())
 

@@ -50,8 +50,9 @@ def test_one_contribution_and_one_opening_a_client(aggregator: Aggregator) -> No
     parties[0].open()
     with aggregator.context.database.read() as connection:
         (first, *_) = contributions.read_all(connection, NAME, 1)
-        assert contributions.read_body_digest(connection, NAME, 1, "client-00") == first.body_digest
-        assert contributions.read_body_digest(connection, NAME, 1, "stranger") is None
+        named = ["client-00", "stranger"]
+        assert contributions.read_body_digests(connection, NAME, 1, named) == {"client-00": first.body_digest}
+        assert contributions.read_body_digests(connection, NAME, 1, []) == {}
         assert contributions.read_headers(connection, NAME, 1)["client-00"] == first.header.message
         assert contributions.read_masked(connection, NAME, 1)["client-00"] == first.masked
         assert contributions.count(connection, NAME, 1) == 4
