@@ -17,7 +17,7 @@ from aggregator import logs
 from aggregator.cli import app
 
 PROGRAM = """
-import json, sqlite3, subprocess, sys
+import contextlib, json, sqlite3, subprocess, sys
 from pathlib import Path
 
 from typer.testing import CliRunner
@@ -35,20 +35,21 @@ def run(*words, database=folder / "x.db", keys=folder / "keys"):
     return done.exit_code, isinstance(done.exception, SystemExit) or done.exception is None, done.output.splitlines()
 
 
+def fill_up():
+    with (small / "fill").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(4096))
+
+
 def mounted(kilobytes, act, fill=False):
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "none", str(small)], check=True)
     try:
         if fill:
-            try:
-                with (small / "fill").open("wb") as file:
-                    while True:
-                        file.write(bytes(4096))
-                        file.flush()
-            except OSError:
-                pass
+            fill_up()
         return act()
     finally:
-        subprocess.run(["umount", str(small)], check=True)
+        # What a command left open in this process would hold the mount.
+        subprocess.run(["umount", "--lazy", str(small)], check=True)
 
 
 def backup():
@@ -72,13 +73,7 @@ told["keys"] = mounted(64, lambda: run("migrate", database=folder / "z.db", keys
 
 def full_server():
     assert run("migrate", database=small / "y.db", keys=folder / "other")[0] == 0
-    with (small / "fill").open("wb") as file:
-        try:
-            while True:
-                file.write(bytes(4096))
-                file.flush()
-        except OSError:
-            pass
+    fill_up()
     return run("serve", "--listen", "127.0.0.1:0", database=small / "y.db", keys=folder / "other")
 
 

@@ -110,8 +110,9 @@ DEFENCES: list[Defence] = [
         "17",
         "an older schema is not served",
         MIGRATE,
-        "if present != head:",
-        tests="aggregator/storage/test_migrate.py::test_a_schema_is_checked_exactly",
+        "if present == head:",
+        "if present is not None:",
+        tests="aggregator/storage/test_migrate.py::test_what_has_to_be_run_is_told_in_full",
     ),
     defence(
         "17",

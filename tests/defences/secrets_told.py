@@ -68,8 +68,8 @@ DEFENCES: list[Defence] = [
         "23",
         "request ids that nobody chose freely",
         OBSERVED,
-        "return given if _WELL_FORMED.fullmatch(given) else secrets.token_hex(8)",
-        "return given or secrets.token_hex(8)",
+        "return given if _WELL_FORMED.fullmatch(given) else next(fresh)",
+        "return given or next(fresh)",
         tests=OBSERVED_TESTS,
     ),
     defence(
