@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fgpr.experiments import federations, private
+from fgpr.experiments import autoregressive, federations, private
 from fgpr.experiments.autoregressive import CoKriging
 from fgpr.experiments.deep import DeepSettings, deep_mean
 from fgpr.experiments.experiment import Experiment, System, Values
@@ -35,7 +35,7 @@ SYSTEMS = (
     System("fgpr-private", "FGPR, signal and noise private", {"training": "exact optimum", "kernel": "rbf"}),
     System("separate", "Separate, RBF", {"starts": STARTS, "kernel": "rbf"}),
     System("separate-evidence", "Separate, kernel by its own evidence", {"starts": STARTS, "menu": list(MENU)}),
-    System("ar", "AR", {"starts": 5, "kernel": "rbf"}),
+    System("ar", "AR", {"starts": autoregressive.STARTS, "kernel": "rbf", "training": "best of short descents"}),
     System("deep", "Deep", asdict(DeepSettings()), needs_torch=True),
 )
 
