@@ -8,41 +8,41 @@ likelihood by any parameter is sum(R * dK) / 2 (Rasmussen and Williams 2006, eq.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from fgpr.errors import DataError, NumericalError
+from fgpr.experiments.descents import best_descent
 from fgpr.federated.simulation import LocalData
 from fgpr.gp.arrays import Array
-from fgpr.gp.optimisers import minimise
+from fgpr.gp.inverse import invert_from_factor
 
 STARTS = 5
-_ITERATIONS = 200
+_SPREAD = 0.7
+"""Standard deviation of the starts after the first, in logs and in rho."""
+
 _LOG_SIGNAL = (math.log(1e-2), math.log(1e2))
 _LOG_NOISE = (math.log(1e-2), math.log(10.0))
 _LOG_LENGTH = (math.log(1e-2), math.log(1e2))
 _RHO = (-5.0, 5.0)
-_JITTER = 1e-10
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Levels:
-    """All rows, lowest level first.
+class _Part(NamedTuple):
+    """What one d_j adds to the covariance: none to rows of the levels below j, which come first.
 
     Attributes:
-        X: shape (n, d).
-        y: shape (n,).
-        level: of each row, from 0, shape (n,).
-        count: number of levels, T.
+        own: the rows of level j and above.
+        scaled: their inputs over the length-scales, shape (m, d).
+        weights: of d_j in them, shape (m,).
+        covariance: of d_j at them, shape (m, m).
     """
 
-    X: Array
-    y: Array
-    level: NDArray[np.intp]
-    count: int
+    own: slice
+    scaled: Array
+    weights: Array
+    covariance: Array
 
 
 class CoKriging:
@@ -62,64 +62,65 @@ class CoKriging:
         if len(clients) < 2:
             raise DataError(f"{len(clients)} fidelities: co-kriging needs at least two")
         rising = list(reversed(clients))
-        X = np.vstack([client.X for client in rising])
-        y = np.concatenate([client.y for client in rising])
-        level = np.repeat(np.arange(len(rising)), [client.y.size for client in rising])
-        self._rows = _Levels(X, y, level, len(rising))
-        self._squares = (X[:, np.newaxis, :] - X[np.newaxis, :, :]) ** 2
+        counts = [client.y.size for client in rising]
+        self._X = np.vstack([client.X for client in rising])
+        self._y = np.concatenate([client.y for client in rising])
+        self._level = np.repeat(np.arange(len(rising)), counts)
+        self._first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        self._count, self._inputs = len(rising), int(self._X.shape[1])
         self.parameters = self._fit(rng, starts)
-        self._scaled = [X / np.exp(self._lengths(self.parameters, j)) for j in range(self._rows.count)]
         covariance, _ = self._covariance(self.parameters)
-        self._solution = cho_solve(cho_factor(covariance, lower=True), y)
+        self._solution = cho_solve(cho_factor(covariance, lower=True), self._y)
 
     @property
     def rho(self) -> Array:
         """rho_2 to rho_T, shape (T - 1,)."""
-        return self.parameters[-(self._rows.count - 1) :].copy()
+        return self.parameters[self._rho_place :].copy()
 
     def predict(self, X: Array) -> Array:
         """The mean of the highest fidelity at new inputs, shape (m,)."""
-        top = self._rows.count - 1
-        cross = np.zeros((len(X), self._rows.y.size))
-        for j in range(self._rows.count):
+        mean = np.zeros(len(X))
+        _, parts = self._covariance(self.parameters)
+        for j, part in enumerate(parts):
             there = X / np.exp(self._lengths(self.parameters, j))
-            distance = ((there[:, np.newaxis, :] - self._scaled[j][np.newaxis, :, :]) ** 2).sum(axis=-1)
             signal = math.exp(2.0 * self.parameters[self._place(j)])
-            weights = self._weights(self.parameters, j)
-            cross += signal * self._weight_of(self.parameters, j, top) * weights * np.exp(-0.5 * distance)
-        mean: Array = cross @ self._solution
+            cross = signal * np.exp(_exponents(there, part.scaled))
+            top = self._weight_of(self.parameters, j, self._count - 1)
+            mean += top * (cross @ (part.weights * self._solution[part.own]))
         return mean
 
     # Parameters: for each level log signal sd, log noise sd, d log length-scales; then rho_2 to rho_T.
 
     def _place(self, j: int) -> int:
-        return j * (2 + int(self._rows.X.shape[1]))
+        return j * (2 + self._inputs)
+
+    @property
+    def _rho_place(self) -> int:
+        return self._place(self._count)
 
     def _lengths(self, parameters: Array, j: int) -> Array:
         place = self._place(j)
-        return parameters[place + 2 : place + 2 + self._rows.X.shape[1]]
+        return parameters[place + 2 : place + 2 + self._inputs]
 
     def _weight_of(self, parameters: Array, j: int, level: int) -> float:
-        rho = parameters[self._place(self._rows.count) :]
-        return float(np.prod(rho[j:level])) if level >= j else 0.0
+        return float(np.prod(parameters[self._rho_place :][j:level]))
 
     def _weights(self, parameters: Array, j: int) -> Array:
-        each = np.array([self._weight_of(parameters, j, level) for level in range(self._rows.count)])
-        weights: Array = each[self._rows.level]
+        each = np.array([self._weight_of(parameters, j, level) for level in range(j, self._count)])
+        weights: Array = each[self._level[self._first[j] :] - j]
         return weights
 
-    def _covariance(self, parameters: Array) -> tuple[Array, list[Array]]:
-        """K, and for each level s_j^2 times its correlation."""
+    def _covariance(self, parameters: Array) -> tuple[Array, list[_Part]]:
         parts = []
-        covariance = np.zeros((self._rows.y.size,) * 2)
-        for j in range(self._rows.count):
-            scale = np.exp(-2.0 * self._lengths(parameters, j))
-            part = np.exp(2.0 * parameters[self._place(j)] - 0.5 * (self._squares @ scale))
-            weights = self._weights(parameters, j)
-            covariance += weights[:, np.newaxis] * part * weights
+        noise = np.exp(2.0 * parameters[[self._place(j) + 1 for j in range(self._count)]])
+        covariance: Array = np.diag(noise[self._level])
+        for j in range(self._count):
+            own = slice(int(self._first[j]), None)
+            scaled = self._X[own] / np.exp(self._lengths(parameters, j))
+            signal = math.exp(2.0 * parameters[self._place(j)])
+            part = _Part(own, scaled, self._weights(parameters, j), signal * np.exp(_exponents(scaled, scaled)))
+            covariance[own, own] += part.weights[:, np.newaxis] * part.covariance * part.weights
             parts.append(part)
-        noise = np.array([math.exp(2.0 * parameters[self._place(j) + 1]) for j in range(self._rows.count)])
-        covariance[np.diag_indices_from(covariance)] += noise[self._rows.level] + _JITTER
         return covariance, parts
 
     def value_and_gradient(self, parameters: Array) -> tuple[float, Array]:
@@ -128,45 +129,45 @@ class CoKriging:
         Raises:
             NumericalError: K is not positive definite.
         """
-        rows, y = self._rows, self._rows.y
+        y = self._y
         covariance, parts = self._covariance(parameters)
         try:
-            factor = cho_factor(covariance, lower=True)
+            factor, _ = cho_factor(np.asfortranarray(covariance), lower=True, overwrite_a=True)
         except np.linalg.LinAlgError as error:
             raise NumericalError(f"co-kriging: {error}") from error
-        a = cho_solve(factor, y)
-        nats = 0.5 * y @ a + np.log(np.diag(factor[0])).sum() + 0.5 * y.size * math.log(2.0 * math.pi)
-        residual = cho_solve(factor, np.eye(y.size)) - np.outer(a, a)
+        a = cho_solve((factor, True), y)
+        nats = 0.5 * y @ a + np.log(np.diag(factor)).sum() + 0.5 * y.size * math.log(2.0 * math.pi)
+        invert_from_factor(factor)
+        residual = np.tril(factor) + np.tril(factor, -1).T - np.outer(a, a)
         gradient = np.zeros(parameters.size)
-        rho_place = self._place(rows.count)
         for j, part in enumerate(parts):
-            place, weights = self._place(j), self._weights(parameters, j)
-            product = residual * part
-            weighted = weights[:, np.newaxis] * product * weights
-            gradient[place] = weighted.sum()
-            scale = np.exp(-2.0 * self._lengths(parameters, j))
-            gradient[place + 2 : place + 2 + scale.size] = 0.5 * np.einsum("ij,ijd->d", weighted, self._squares) * scale
-            own = rows.level == j
+            place, weights = self._place(j), part.weights
+            product = residual[part.own, part.own] * part.covariance
+            towards = product @ weights
+            gradient[place] = weights @ towards
             noise = math.exp(2.0 * parameters[place + 1])
-            gradient[place + 1] = noise * np.diag(residual)[own].sum()
-            for step in range(j, rows.count - 1):
+            gradient[place + 1] = noise * np.diag(residual)[self._level == j].sum()
+            # sum_ik W_ik (z_i - z_k)^2 / 2, for W symmetric: row sums on the squares, less the cross products.
+            placed = weights[:, np.newaxis] * part.scaled
+            lengths = (weights * towards) @ part.scaled**2 - ((product @ placed) * placed).sum(axis=0)
+            gradient[place + 2 : place + 2 + self._inputs] = lengths
+            for step in range(j, self._count - 1):
                 # d w_j / d rho_{step + 2}: the product without that factor, for levels above the step.
                 without = parameters.copy()
-                without[rho_place + step] = 1.0
-                change = np.where(rows.level > step, self._weights(without, j), 0.0)
-                gradient[rho_place + step] += change @ product @ weights
+                without[self._rho_place + step] = 1.0
+                change = np.where(self._level[part.own] > step, self._weights(without, j), 0.0)
+                gradient[self._rho_place + step] += change @ towards
         return nats / y.size, gradient / y.size
 
     def _fit(self, rng: np.random.Generator, starts: int) -> Array:
-        d, count = self._rows.X.shape[1], self._rows.count
-        level = [(math.log(1.0), *_LOG_SIGNAL), (math.log(0.1), *_LOG_NOISE), *[(math.log(0.3), *_LOG_LENGTH)] * d]
-        table = np.array(level * count + [(1.0, *_RHO)] * (count - 1))
-        first, lower, upper = table.T
-        best: Array = first
-        value = math.inf
-        for number in range(starts):
-            begin = first if number == 0 else np.clip(first + 0.7 * rng.standard_normal(first.size), lower, upper)
-            found = minimise(self.value_and_gradient, begin, lower, upper, _ITERATIONS)
-            if found.value < value:
-                best, value = found.theta, found.value
-        return best
+        level = [(0.0, *_LOG_SIGNAL), (math.log(0.1), *_LOG_NOISE), *[(math.log(0.3), *_LOG_LENGTH)] * self._inputs]
+        first, lower, upper = np.array(level * self._count + [(1.0, *_RHO)] * (self._count - 1)).T
+        begun = [first + _SPREAD * rng.standard_normal(first.size) * (number > 0) for number in range(starts)]
+        return best_descent(self.value_and_gradient, begun, lower, upper).theta
+
+
+def _exponents(there: Array, here: Array) -> Array:
+    """-|z - z'|^2 / 2 of all pairs, shape (n, m); never above 0."""
+    squares = 0.5 * (there**2).sum(axis=1)[:, np.newaxis] + 0.5 * (here**2).sum(axis=1)
+    exponents: Array = np.minimum(there @ here.T - squares, 0.0)
+    return exponents

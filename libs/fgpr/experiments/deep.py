@@ -1,8 +1,9 @@
-"""`Deep`: a multi-fidelity deep Gaussian process, which needs all data in one place (Cutajar et al. 2019).
+"""`Deep`: a multi-fidelity deep Gaussian process, which needs all data in one place. Needs PyTorch and GPyTorch.
 
 The lowest level is a Gaussian process of x; each higher one of x and the level below at x, with the covariance
-k_rho(x) (k_linear(f) + k_f(f)) + k_delta(x). All levels are sparse variational processes with their own rows as
-inducing inputs, trained together on the sum of their bounds. Needs PyTorch and GPyTorch: `make setup-paper`.
+k_rho(x) (k_linear(f) + k_f(f)) + k_delta(x) of Cutajar et al. (2019). Levels are trained one after another, each by its
+exact marginal likelihood with the mean of the level below as an input (Perdikaris et al. 2017): stochastic bounds on
+all levels at once take ten times as long. Predictions carry draws of the levels below upwards.
 """
 
 import warnings
@@ -12,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from fgpr.errors import DataError
+from fgpr.errors import DataError, NumericalError
+from fgpr.experiments.descents import best_descent
 from fgpr.federated.simulation import LocalData
 from fgpr.gp.arrays import Array
 
@@ -22,30 +24,28 @@ try:
         warnings.simplefilter("ignore")
         import gpytorch
         import torch
+        from linear_operator.utils.errors import NanError, NotPSDError
 except ModuleNotFoundError:
     gpytorch = None
     torch = None
 
-_START_JITTER = 1e-2
-"""Added to the covariance that the start is whitened by: without it smooth covariances make the start rough."""
+_RAW = 20.0
+"""Largest size of a parameter before GPyTorch's softplus."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeepSettings:
-    """How the bound is climbed.
+    """How levels are trained and predict.
 
     Attributes:
-        fixed_steps: Adam steps with the noise and the variational spread still held small, so that levels come to
-            explain their data before they explain it as noise.
-        steps: those after.
-        rate: of Adam.
-        samples: of the level below, a step.
+        lengths: length-scales that descents start from, in sides of the unit cube.
+        noise_floor: least variance of the noise, that of the other systems.
+        samples: draws of the levels below in a prediction.
     """
 
-    fixed_steps: int = 400
-    steps: int = 1200
-    rate: float = 0.02
-    samples: int = 4
+    lengths: tuple[float, ...] = (0.4, 1.0, 0.15)
+    noise_floor: float = 1e-4
+    samples: int = 32
 
 
 def deep_mean(
@@ -59,24 +59,77 @@ def deep_mean(
     Args:
         clients: the highest fidelity first; targets scaled, inputs in the unit cube.
         X: new inputs.
-        seed: of all draws.
-        settings: of the training.
+        seed: of the draws.
+        settings: of training and prediction.
 
     Raises:
         DataError: GPyTorch is not installed.
+        NumericalError: no start of a level leads to a finite likelihood.
     """
     if gpytorch is None or torch is None:
         raise DataError("GPyTorch is not installed, and `Deep` needs it: run it in .venv-paper (make setup-paper)")
     torch.manual_seed(seed)
     torch.set_default_dtype(torch.float64)
     try:
-        levels = [(torch.as_tensor(client.X), torch.as_tensor(client.y)) for client in reversed(clients)]
-        model = _Levels(levels)
-        model.train_on(levels, settings)
-        mean: Array = model.mean(torch.as_tensor(X))
-        return mean
+        levels: list[Any] = []
+        for client in reversed(clients):
+            points = torch.as_tensor(client.X)
+            levels.append(_trained(_lifted(levels, points, 0), torch.as_tensor(client.y), bool(levels), settings))
+        with torch.no_grad():
+            means = levels[-1](_lifted(levels[:-1], torch.as_tensor(X), settings.samples)).mean
+        averaged: Array = means.reshape(-1, len(X)).mean(0).numpy()
+        return averaged
     finally:
         torch.set_default_dtype(torch.float32)
+
+
+def _lifted(levels: Sequence[Any], X: Any, samples: int) -> Any:
+    """Inputs of the level above these: x, and the last of them at x; shape (n, d + 1), or (n, d) above none.
+
+    Args:
+        levels: the trained ones, lowest first.
+        X: shape (n, d).
+        samples: draws of each level at each x alone, as a first axis of the inputs; 0 for means, without that axis.
+    """
+    inputs = X
+    with torch.no_grad():
+        for level in levels:
+            found = level(inputs)
+            values = found.mean
+            if samples:
+                values = values + found.variance.clamp_min(0.0).sqrt() * torch.randn(samples, len(X))
+            inputs = torch.cat([X.expand(*values.shape, X.shape[1]), values[..., None]], dim=-1)
+    return inputs
+
+
+def _trained(points: Any, y: Any, upper: bool, settings: DeepSettings) -> Any:
+    """One level at the optimum of its marginal likelihood."""
+    level = _level(points, y, settings.noise_floor)
+    evidence = gpytorch.mlls.ExactMarginalLogLikelihood(level.likelihood, level)
+    starts = []
+    for length in settings.lengths:
+        level.covariance = _covariance(points.shape[1], upper, length)
+        level.likelihood.noise = 1e-2
+        starts.append(torch.nn.utils.parameters_to_vector(level.parameters()).detach().numpy().copy())
+
+    def objective(raw: Array) -> tuple[float, Array]:
+        _set(level, raw)
+        level.zero_grad()
+        try:
+            loss = -evidence(level(points), y)
+            loss.backward()
+        except (NanError, NotPSDError) as error:
+            raise NumericalError(f"a level of Deep: {error}") from error
+        return loss.item(), np.concatenate([value.grad.reshape(-1).numpy() for value in level.parameters()])
+
+    box = np.full(starts[0].size, _RAW)
+    level.train()
+    _set(level, best_descent(objective, starts, -box, box, tolerance=1e-4).theta)
+    return level.eval()
+
+
+def _set(level: Any, raw: Array) -> None:
+    torch.nn.utils.vector_to_parameters(torch.as_tensor(raw), level.parameters())
 
 
 def _scaled(kernel: Any, variance: float) -> Any:
@@ -91,104 +144,26 @@ def _rbf(dims: list[int], length: float) -> Any:
     return kernel
 
 
-def _covariance(dimensions: int, lowest: bool) -> Any:
-    inputs = list(range(dimensions))
-    delta = _scaled(_rbf(inputs, 0.4), 1.0 if lowest else 0.1)
-    if lowest:
-        return delta
-    below = gpytorch.kernels.LinearKernel(active_dims=[dimensions])
-    below.variance = 1.0
-    through = below + _scaled(_rbf([dimensions], 1.0), 0.1)
-    return _rbf(inputs, 1.5) * through + delta
+def _covariance(columns: int, upper: bool, length: float) -> Any:
+    """Of the lowest level, or of an upper one, whose last column is the level below."""
+    below = columns - 1
+    if not upper:
+        return _scaled(_rbf(list(range(columns)), length), 1.0)
+    inputs = list(range(below))
+    through = gpytorch.kernels.LinearKernel(active_dims=[below])
+    through.variance = 1.0
+    bent = _scaled(_rbf([below], 1.0), 0.1)
+    return _rbf(inputs, 1.5) * (through + bent) + _scaled(_rbf(inputs, length), 0.1)
 
 
-class _Levels:
-    """The levels' sparse processes, lowest first, and their noises."""
+def _level(points: Any, y: Any, noise_floor: float) -> Any:
+    class Level(gpytorch.models.ExactGP):  # type: ignore[misc]  # a class of a package without types
+        """One level; its covariance is set by who trains it."""
 
-    def __init__(self, levels: list[tuple[Any, Any]]) -> None:
-        dimensions = levels[0][0].shape[1]
-        self._layers = []
-        for number, (X, y) in enumerate(levels):
-            # A level's own targets stand for the level below in its inducing inputs: close where levels agree.
-            points = X if number == 0 else torch.cat([X, y[:, None]], dim=1)
-            self._layers.append(_layer(points, y, _covariance(dimensions, lowest=number == 0)))
-        self._likelihoods = [gpytorch.likelihoods.GaussianLikelihood() for _ in levels]
-        for likelihood in self._likelihoods:
-            likelihood.noise = 1e-3
-
-    def train_on(self, levels: list[tuple[Any, Any]], settings: DeepSettings) -> None:
-        kernels = [value for layer in self._layers for value in layer.hyperparameters()]
-        means = [v for layer in self._layers for n, v in layer.named_variational_parameters() if "mean" in n]
-        others = [v for layer in self._layers for n, v in layer.named_variational_parameters() if "mean" not in n]
-        noises = [value for likelihood in self._likelihoods for value in likelihood.parameters()]
-        for steps, parameters in (
-            (settings.fixed_steps, kernels + means),
-            (settings.steps, kernels + means + others + noises),
-        ):
-            optimiser = torch.optim.Adam(parameters, lr=settings.rate)
-            decay = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, max(steps, 1), settings.rate / 20.0)
-            for _ in range(steps):
-                optimiser.zero_grad()
-                loss = -self._bound(levels, settings.samples)
-                loss.backward()
-                optimiser.step()
-                decay.step()
-
-    def _bound(self, levels: list[tuple[Any, Any]], samples: int) -> Any:
-        total = torch.zeros(())
-        for number, (X, y) in enumerate(levels):
-            *below, top = self._layers[: number + 1]
-            inputs = X
-            for layer in below:
-                inputs = self._lifted(X, layer(inputs), samples)
-            total = total + self._likelihoods[number].expected_log_prob(y, top(inputs)).sum(-1).mean()
-        # Last: a call of a layer renews what its divergence is kept from.
-        divergence = sum(layer.variational_strategy.kl_divergence() for layer in self._layers)
-        return (total - divergence) / sum(len(y) for _, y in levels)
-
-    def mean(self, X: Any, samples: int = 32) -> Array:
-        with torch.no_grad():
-            inputs = X
-            for layer in self._layers[:-1]:
-                inputs = self._lifted(X, layer(inputs), samples)
-            mean = self._layers[-1](inputs).mean
-            averaged: Array = (mean if mean.dim() == 1 else mean.mean(0)).numpy()
-        return np.asarray(averaged, dtype=np.float64)
-
-    @staticmethod
-    def _lifted(X: Any, below: Any, samples: int) -> Any:
-        """Inputs of the level above, shape (samples, n, d + 1): x and a draw of the level below at each x alone."""
-        spread = below.variance.clamp_min(1e-12).sqrt()
-        mean = below.mean
-        shape = (samples, *mean.shape) if mean.dim() == 1 else mean.shape
-        drawn = mean + spread * torch.randn(shape)
-        return torch.cat([X.expand(drawn.shape[0], *X.shape), drawn[..., None]], dim=-1)
-
-
-def _layer(points: Any, y: Any, covariance: Any) -> Any:
-    class Layer(gpytorch.models.ApproximateGP):  # type: ignore[misc]  # a class of a package without types
-        """One level."""
-
-        def __init__(self) -> None:
-            distribution = gpytorch.variational.CholeskyVariationalDistribution(len(points), mean_init_std=0.0)
-            super().__init__(
-                gpytorch.variational.VariationalStrategy(
-                    self, points.clone(), distribution, learn_inducing_locations=False
-                )
-            )
-            self.covariance = covariance
+        covariance: Any
 
         def forward(self, X: Any) -> Any:
             return gpytorch.distributions.MultivariateNormal(X.new_zeros(X.shape[:-1]), self.covariance(X))
 
-    layer = Layer()
-    strategy = layer.variational_strategy
-    # Whitened: the process starts at its own targets.
-    with torch.no_grad():
-        gram = covariance(points).to_dense()
-        root = torch.linalg.cholesky(gram + _START_JITTER * torch.eye(len(points)))
-        white = torch.linalg.solve_triangular(root, y[:, None], upper=False).squeeze(-1)
-    strategy._variational_distribution.variational_mean.data.copy_(white)
-    strategy._variational_distribution.chol_variational_covar.data.copy_(0.03 * torch.eye(len(points)))
-    strategy.variational_params_initialized.fill_(1)
-    return layer
+    constraint = gpytorch.constraints.GreaterThan(noise_floor)
+    return Level(points, y, gpytorch.likelihoods.GaussianLikelihood(noise_constraint=constraint))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fgpr.experiments import federations, private
+from fgpr.experiments import autoregressive, federations, private
 from fgpr.experiments.autoregressive import CoKriging
 from fgpr.experiments.deep import DeepSettings, deep_mean
 from fgpr.experiments.experiment import Experiment, System, Values
@@ -27,6 +27,11 @@ def described(settings: Settings) -> dict[str, Any]:
     return {"rounds": settings.rounds} | settings.training.to_json()
 
 
+def described_deep(settings: DeepSettings) -> dict[str, Any]:
+    """Settings of Deep as JSON, which has lists alone."""
+    return {"training": "exact, level by level"} | asdict(settings) | {"lengths": list(settings.lengths)}
+
+
 SYSTEMS = (
     System(HEADLINE, "FGPR, kernel by evidence", {"menu": list(MENU), "training": "exact optimum"}),
     System("fgpr", "FGPR, FedAvg with Adam, RBF", described(MINI_BATCHES)),
@@ -35,8 +40,8 @@ SYSTEMS = (
     System("fgpr-private", "FGPR, signal and noise private", {"training": "exact optimum", "kernel": "rbf"}),
     System("separate", "Separate, RBF", {"starts": STARTS, "kernel": "rbf"}),
     System("separate-evidence", "Separate, kernel by its own evidence", {"starts": STARTS, "menu": list(MENU)}),
-    System("ar", "AR", {"starts": 5, "kernel": "rbf"}),
-    System("deep", "Deep", asdict(DeepSettings()), needs_torch=True),
+    System("ar", "AR", {"starts": autoregressive.STARTS, "kernel": "rbf", "training": "best of short descents"}),
+    System("deep", "Deep", described_deep(DeepSettings()), needs_torch=True),
 )
 
 
