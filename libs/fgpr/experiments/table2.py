@@ -24,7 +24,7 @@ from fgpr.gp.hyperparameters import NOISE
 from fgpr.gp.training_settings import TrainingSettings
 
 FEDERATION = Settings(TrainingSettings("adam", 0.1, decay=0.05, steps=5, batch_size=64), 40)
-NETWORK = NeuralSettings(layers=2, width=32, rounds=60, steps=5, batch_size=64)
+NETWORK = NeuralSettings(layers=2, width=32, rounds=60, steps=5, batch_size=64, rate=1e-2)
 LOCAL_STARTS = 3
 
 SYSTEMS = (
