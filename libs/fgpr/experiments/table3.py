@@ -46,7 +46,7 @@ START_RANGE = 1.0
 """Length-scales that it starts from, in ranges of the features: with 21 of them, shorter ones see no neighbours."""
 
 HEADLINE = "fgpr-evidence"
-"""The one setting that targets are judged by, fixed on seed 0, before the seeds of the table were drawn."""
+"""The one setting that targets are judged by, fixed on seed 0 before it was run on a seed of the table."""
 
 SYSTEMS = (
     System(
