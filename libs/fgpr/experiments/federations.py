@@ -101,6 +101,20 @@ def optimum(spec: ModelSpec, clients: Clients, weights: Sequence[float] | None =
     return Learned(spec, theta, pooled.pooled_loss(parts, theta))
 
 
+def descended(spec: ModelSpec, clients: Clients, iterations: int, ranges: float) -> Learned:
+    """L-BFGS at the server on summed losses and gradients, from one start, each evaluation a round of all clients.
+
+    Args:
+        spec: the model.
+        clients: whose rows count.
+        iterations: at most so many; each is one round, rarely two.
+        ranges: length-scales that it starts from, in ranges of the features.
+    """
+    parts = likelihoods(spec.correlation, list(clients))
+    found = pooled.optimise(parts, spec.bounds, starts(spec, (ranges,)), iterations=iterations)
+    return Learned(spec, found.theta, found.loss)
+
+
 def weighted_optimum(spec: ModelSpec, clients: Clients, weights: Sequence[float]) -> Array:
     """The theta that minimises sum_k p_k L_k / n_k.
 

@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fgpr.experiments import paper
+from fgpr.experiments import paper, table1, table3
 from fgpr.experiments.experiment import Experiment
 from fgpr.experiments.records import Record
 from fgpr.experiments.sarcos import OUTPUTS
-from fgpr.experiments.table1 import HEADLINE
 
 NEAR_OPTIMUM = 1.03
 """Largest RMSE of FGPR over that at the exact federated optimum, in Table 2."""
@@ -86,7 +85,7 @@ def _table1(experiment: Experiment, table: Table) -> list[Judged]:
     for variant in experiment.variants:
         for item in experiment.items:
             published = paper.TABLE1[item, "fgpr"].mean
-            entry = table.get((variant, item, HEADLINE))
+            entry = table.get((variant, item, table1.HEADLINE))
             name = f"{item}, {variant}: FGPR"
             # Only the authors' designs are held to the paper's BRANIN: elsewhere its low fidelities mislead.
             if item == "BRANIN" and variant != "corners":
@@ -115,12 +114,12 @@ def _table3(experiment: Experiment, table: Table) -> list[Judged]:
         found.append(
             _at_most(
                 f"output {output}, random: FGPR",
-                table.get(("random", output, "fgpr")),
+                table.get(("random", output, table3.HEADLINE)),
                 paper.TABLE3[output, "fgpr"].mean,
             )
         )
         for split in experiment.variants:
-            ours, ditto = table.get((split, output, "fgpr")), table.get((split, output, "ditto"))
+            ours, ditto = table.get((split, output, table3.HEADLINE)), table.get((split, output, "ditto"))
             ratio = ours.mean / ditto.mean if ours and ditto else None
             found.append(
                 _compared(f"output {output}, {split}: FGPR over Ditto", ratio, 1.0, _seeds(ours), strictly=True)

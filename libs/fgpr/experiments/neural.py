@@ -6,6 +6,7 @@ Needs PyTorch: `make setup-paper`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def require_torch() -> None:
 
 
 class Networks:
-    """Networks of a federation.
+    """Networks of a federation; all clients' ones train side by side, as layers of one batched product.
 
     Args:
         clients: who trains.
@@ -80,61 +81,82 @@ class Networks:
         self, clients: Sequence[LocalData], settings: NeuralSettings, seed: int, personal: bool = False
     ) -> None:
         require_torch()
-        torch.manual_seed(seed)
         self._settings = settings
-        dimensions = clients[0].X.shape[1]
-        self._data = [_tensors(client.X, client.y) for client in clients]
-        self._shared = _network(dimensions, settings)
-        self._own = [_network(dimensions, settings) for _ in clients] if personal else []
-        for own in self._own:
-            own.load_state_dict(self._shared.state_dict())
+        self._random = torch.Generator().manual_seed(seed)
+        self._rows = torch.tensor([client.y.size for client in clients])
+        most = int(self._rows.max())
+        self._X = torch.stack([_padded(client.X, most) for client in clients])
+        self._y = torch.stack([_padded(client.y, most) for client in clients])
+        self._shared = _initial(clients[0].X.shape[1], settings, self._random)
+        self._own = _copies(self._shared, len(clients)) if personal else []
         self._train()
 
     def predict(self, X: Array, client: int | None = None) -> Array:
         """By the shared network, or by a client's own one; shape (m,)."""
-        network = self._shared if client is None else self._own[client]
+        network = self._shared if client is None else [part[client] for part in self._own]
         with torch.no_grad():
-            mean: Array = network(torch.as_tensor(X, dtype=torch.float32)).squeeze(-1).numpy().astype(np.float64)
+            rows = torch.as_tensor(X, dtype=torch.float32).unsqueeze(0)
+            values = _forward([part.unsqueeze(0) for part in network], rows)
+        mean: Array = values.squeeze(0).numpy().astype(np.float64)
         return mean
 
     def _train(self) -> None:
-        total = sum(len(y) for _, y in self._data)
         settings = self._settings
-        local = _network(self._data[0][0].shape[1], settings)
+        shares = self._rows / self._rows.sum()
+        own = torch.optim.Adam(self._own) if self._own else None
         for number in range(settings.rounds):
-            rate = settings.rate * (0.01 + 0.495 * (1.0 + np.cos(np.pi * number / settings.rounds)))
-            theta = {name: value.clone() for name, value in self._shared.state_dict().items()}
-            average = {name: torch.zeros_like(value) for name, value in theta.items()}
-            for place, (X, y) in enumerate(self._data):
-                local.load_state_dict(theta)
-                self._steps(local, X, y, rate)
-                for name, value in local.state_dict().items():
-                    average[name] += value * (len(y) / total)
-                if self._own:
-                    self._steps(self._own[place], X, y, rate, theta)
-            self._shared.load_state_dict(average)
+            rate = settings.rate * (0.01 + 0.495 * (1.0 + float(np.cos(np.pi * number / settings.rounds))))
+            local = _copies(self._shared, len(self._rows))
+            self._steps(local, torch.optim.Adam(local), rate)
+            if own is not None:
+                self._steps(self._own, own, rate, self._shared)
+            self._shared = [torch.einsum("k,k...->...", shares, part.detach()) for part in local]
 
-    def _steps(self, network: Any, X: Any, y: Any, rate: float, near: dict[str, Any] | None = None) -> None:
-        optimiser = torch.optim.Adam(network.parameters(), lr=float(rate))
+    def _steps(self, networks: list[Any], optimiser: Any, rate: float, near: list[Any] | None = None) -> None:
+        optimiser.param_groups[0]["lr"] = rate
         for _ in range(self._settings.steps):
-            batch = torch.randint(len(y), (min(self._settings.batch_size, len(y)),))
-            loss = torch.mean((network(X[batch]).squeeze(-1) - y[batch]) ** 2)
+            X, y = self._batch()
+            # A sum over clients whose networks share nothing: each gets the gradient of its own loss.
+            loss = ((_forward(networks, X) - y) ** 2).mean(dim=1).sum()
             if near is not None:
-                distance = sum(((value - near[name]) ** 2).sum() for name, value in network.named_parameters())
+                distance = sum(((part - there) ** 2).sum() for part, there in zip(networks, near, strict=True))
                 loss = loss + 0.5 * self._settings.proximity * distance
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
 
-
-def _network(dimensions: int, settings: NeuralSettings) -> Any:
-    parts: list[Any] = []
-    size = dimensions
-    for _ in range(settings.layers):
-        parts += [torch.nn.Linear(size, settings.width), torch.nn.Tanh()]
-        size = settings.width
-    return torch.nn.Sequential(*parts, torch.nn.Linear(size, 1))
+    def _batch(self) -> tuple[Any, Any]:
+        """Rows of each client, with replacement: shapes (K, M, d) and (K, M)."""
+        draws = torch.rand(len(self._rows), self._settings.batch_size, generator=self._random)
+        places = (draws * self._rows[:, None]).long().minimum(self._rows[:, None] - 1)
+        clients = torch.arange(len(self._rows))[:, None]
+        return self._X[clients, places], self._y[clients, places]
 
 
-def _tensors(X: Array, y: Array) -> tuple[Any, Any]:
-    return torch.as_tensor(X, dtype=torch.float32), torch.as_tensor(y, dtype=torch.float32)
+def _initial(dimensions: int, settings: NeuralSettings, random: Any) -> list[Any]:
+    """Weights and biases of each layer in turn, uniform within one over the root of the layer's inputs."""
+    sizes = [dimensions, *[settings.width] * settings.layers, 1]
+    return [
+        (2.0 * torch.rand(*shape, generator=random) - 1.0) / size**0.5
+        for size, following in pairwise(sizes)
+        for shape in ((size, following), (following,))
+    ]
+
+
+def _copies(network: Sequence[Any], count: int) -> list[Any]:
+    return [part.expand(count, *part.shape).clone().requires_grad_() for part in network]
+
+
+def _forward(networks: Sequence[Any], X: Any) -> Any:
+    """Values of K networks, each at its own rows: (K, M, d) to (K, M)."""
+    weights, biases = networks[::2], networks[1::2]
+    for weight, bias in zip(weights[:-1], biases[:-1], strict=True):
+        X = torch.tanh(torch.baddbmm(bias.unsqueeze(1), X, weight))
+    return torch.baddbmm(biases[-1].unsqueeze(1), X, weights[-1]).squeeze(-1)
+
+
+def _padded(values: Array, rows: int) -> Any:
+    """As float32, with zeros below that no batch draws."""
+    found = torch.zeros(rows, *values.shape[1:])
+    found[: len(values)] = torch.as_tensor(values, dtype=torch.float32)
+    return found

@@ -3,6 +3,9 @@
 Clients descend the gradient of their mean squared error. In the basis of Chebyshev polynomials on the declared range
 that converges; in powers of x, as the paper prints it, gradient descent stands still from the fourth degree on. The
 space of functions is the same.
+
+E steps of descent on a squared error are one affine map of the coefficients, and so is the average of all clients'
+maps: a round of FedAvg is that one map, whatever the number of rows.
 """
 
 from collections.abc import Sequence
@@ -11,12 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from fgpr.federated.fedavg import Contribution, weighted_average
 from fgpr.federated.simulation import LocalData
 from fgpr.gp.arrays import Array
 
-DEGREES = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20)
-ROUNDS = 100
+DEGREES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 30, 40, 50)
+ROUNDS = 3000
 LOCAL_STEPS = 10
 RATE = 0.5
 
@@ -39,19 +41,36 @@ class Polynomial:
 
 def train_polynomial(clients: Sequence[LocalData], degree: int, rounds: int = ROUNDS) -> Polynomial:
     """FedAvg of the coefficients, weighted by rows."""
-    bases = [_basis(client.X, degree) for client in clients]
-    # A step along a gradient stays stable below 2 over the largest eigenvalue of its Hessian.
-    rates = [RATE / float(np.linalg.eigvalsh(basis.T @ basis / len(basis)).max()) for basis in bases]
+    total = sum(client.y.size for client in clients)
+    factor, offset = np.zeros((degree + 1, degree + 1)), np.zeros(degree + 1)
+    for client in clients:
+        share = client.y.size / total
+        own_factor, own_offset = _descent(_basis(client.X, degree), client.y)
+        factor += share * own_factor
+        offset += share * own_offset
     coefficients: Array = np.zeros(degree + 1)
     for _ in range(rounds):
-        contributions = []
-        for client, basis, rate in zip(clients, bases, rates, strict=True):
-            own: Array = coefficients.copy()
-            for _step in range(LOCAL_STEPS):
-                own = own - rate * (basis.T @ (basis @ own - client.y)) / client.y.size
-            contributions.append(Contribution(client.client, own, client.y.size))
-        coefficients = weighted_average(contributions)
+        coefficients = factor @ coefficients + offset
     return Polynomial(coefficients)
+
+
+def least_squares(clients: Sequence[LocalData], degree: int) -> Polynomial:
+    """The polynomial with the least squared error over all rows: FedAvg without the drift of its local steps."""
+    basis = np.concatenate([_basis(client.X, degree) for client in clients])
+    coefficients, *_ = np.linalg.lstsq(basis, np.concatenate([client.y for client in clients]))
+    return Polynomial(coefficients)
+
+
+def _descent(basis: Array, y: Array) -> tuple[Array, Array]:
+    """`LOCAL_STEPS` steps of a client from any coefficients c: (F, f) with c becoming F c + f."""
+    hessian = basis.T @ basis / y.size
+    # A step along a gradient stays stable below 2 over the largest eigenvalue of its Hessian.
+    rate = RATE / float(np.linalg.eigvalsh(hessian).max())
+    step, shift = np.eye(len(hessian)) - rate * hessian, rate * (basis.T @ y / y.size)
+    factor, offset = np.eye(len(hessian)), np.zeros(len(hessian))
+    for _ in range(LOCAL_STEPS):
+        factor, offset = step @ factor, step @ offset + shift
+    return factor, offset
 
 
 def _basis(X: Array, degree: int) -> Array:

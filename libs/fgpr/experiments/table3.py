@@ -1,4 +1,9 @@
-"""Table 3: torques of a robot arm (SARCOS or its 12,901-row subset), 25 devices, Matern-3/2."""
+"""Table 3: torques of a robot arm (SARCOS or its 12,901-row subset), 25 devices.
+
+The paper's FGPR has a Matern-3/2 kernel. Beside it stands one that says what is known of arms: a torque is gravity,
+which depends on positions, friction, which depends on velocities, and inertia, which is linear in accelerations by
+factors that depend on positions; and a rest. Summed likelihoods choose between the two.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -25,8 +30,31 @@ NETWORK = NeuralSettings(layers=2, width=64, rounds=150, steps=10, batch_size=64
 LOCAL_STARTS = 1
 """Of each device's own training: 465 rows of 21 inputs, 25 times."""
 
+_POSITIONS, _VELOCITIES, _ACCELERATIONS = (
+    ", ".join(f"x{place}" for place in range(first, first + 7)) for first in (1, 8, 15)
+)
+MENU = {
+    KERNEL: KERNEL,
+    "arm": f"matern-3/2 + rbf({_POSITIONS}) + rbf({_VELOCITIES}) + rbf({_POSITIONS}) * linear({_ACCELERATIONS})",
+}
+"""Kernels that the federation may choose from, in their text form."""
+
+ITERATIONS = 50
+"""Of L-BFGS at the server, on sums over the devices."""
+
+START_RANGE = 1.0
+"""Length-scales that it starts from, in ranges of the features: with 21 of them, shorter ones see no neighbours."""
+
+HEADLINE = "fgpr-evidence"
+"""The one setting that targets are judged by, fixed on seed 0 before it was run on a seed of the table."""
+
 SYSTEMS = (
-    System("fgpr", "FGPR, Matern-3/2", described(FEDERATION)),
+    System(
+        HEADLINE,
+        "FGPR, kernel by evidence",
+        {"menu": MENU, "training": "L-BFGS on sums", "iterations": ITERATIONS, "start": START_RANGE},
+    ),
+    System("fgpr", "FGPR, FedAvg with Adam, Matern-3/2", described(FEDERATION)),
     System("separate", "GP of each device alone", {"kernel": KERNEL, "starts": LOCAL_STARTS}),
     System("ditto", "Neural, Ditto", asdict(NETWORK), needs_torch=True),
 )
@@ -43,9 +71,9 @@ def run(cell: Cell) -> Values:
     return {**_RUNS[cell.system](devices, cell.seed), "rows": len(trajectory.X)}
 
 
-def spec() -> ModelSpec:
+def spec(kernel: str = KERNEL) -> ModelSpec:
     """The model; each device's inputs are standardised, so that they lie within about three of their own sds."""
-    return model(INPUTS, KERNEL, -3.0, 3.0)
+    return model(INPUTS, kernel, -3.0, 3.0)
 
 
 def _errors(devices: Sequence[Device], means: Sequence[Array]) -> Values:
@@ -58,6 +86,22 @@ def _fgpr(devices: Sequence[Device], seed: int) -> Values:
     learned = federations.averaged(spec(), clients, FEDERATION, np.random.default_rng(seed))
     means = [predicted(learned.spec, learned.theta, device.training, device.X) for device in devices]
     return {**_errors(devices, means), "loss": learned.loss}
+
+
+def _evidence(devices: Sequence[Device], _seed: int) -> Values:
+    clients = [device.training for device in devices]
+    losses, errors = {}, {}
+    for name, kernel in MENU.items():
+        learned = federations.descended(spec(kernel), clients, ITERATIONS, START_RANGE)
+        means = [predicted(learned.spec, learned.theta, device.training, device.X) for device in devices]
+        losses[name], errors[name] = learned.loss, _errors(devices, means)
+    best = min(losses, key=losses.__getitem__)
+    return {
+        **errors[best],
+        "kernel": best,
+        "loss": losses[best],
+        **{f"rmse of {name}": error["rmse"] for name, error in errors.items()},
+    }
 
 
 def _separate(devices: Sequence[Device], seed: int) -> Values:
@@ -77,6 +121,7 @@ def _ditto(devices: Sequence[Device], seed: int) -> Values:
 
 
 _RUNS: Mapping[str, Callable[[Sequence[Device], int], Values]] = {
+    HEADLINE: _evidence,
     "fgpr": _fgpr,
     "separate": _separate,
     "ditto": _ditto,

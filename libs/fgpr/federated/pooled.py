@@ -54,6 +54,7 @@ def optimise(
     bounds: Bounds,
     starts: Sequence[npt.ArrayLike],
     priors: Sequence[LogNormal] = (),
+    iterations: int = MAX_ITERATIONS,
 ) -> PooledOptimum:
     """Minimise the pooled objective within the bounds from each start, and keep the best.
 
@@ -62,6 +63,7 @@ def optimise(
         bounds: of theta.
         starts: thetas to start from.
         priors: of hyper-parameters; their log density counts once.
+        iterations: at most so many from each start.
 
     Raises:
         DataError: no likelihoods or no starts.
@@ -92,7 +94,7 @@ def optimise(
         box = np.array(bounds.lower), np.array(bounds.upper)
         try:
             found = minimise(
-                objective, np.array(start, dtype=np.float64), *box, MAX_ITERATIONS, tolerance=GRADIENT_TOLERANCE
+                objective, np.array(start, dtype=np.float64), *box, iterations, tolerance=GRADIENT_TOLERANCE
             )
         except NumericalError as error:
             failure = error

@@ -8,7 +8,7 @@ from fgpr.errors import DataError
 from fgpr.experiments.autoregressive import CoKriging
 from fgpr.experiments.federations import optimum
 from fgpr.experiments.models import model
-from fgpr.experiments.polynomial import train_polynomial
+from fgpr.experiments.polynomial import least_squares, train_polynomial
 from fgpr.experiments.separate import separate
 from fgpr.federated.simulation import LocalData
 from fgpr.gp.arrays import Array
@@ -85,6 +85,31 @@ def test_the_polynomial_of_one_client_is_that_of_least_squares() -> None:
     y = 1.0 - 3.0 * x + 4.0 * x**3 + 0.1 * np.sin(40.0 * x)
     trained = train_polynomial([LocalData("one", x[:, np.newaxis], y)], 3, rounds=300)
     assert trained.predict(x[:, np.newaxis]) == pytest.approx(np.polyval(np.polyfit(x, y, 3), x), abs=1e-6)
+
+
+def test_a_round_of_the_polynomial_is_the_average_of_local_descents() -> None:
+    rng = np.random.default_rng(5)
+    clients = [LocalData(f"{n}", rng.random((n, 1)), rng.normal(size=n)) for n in (9, 21)]
+    expected = np.zeros(5)
+    for _ in range(3):
+        average = np.zeros(5)
+        for client in clients:
+            basis = np.polynomial.chebyshev.chebvander(2.0 * client.X[:, 0] - 1.0, 4)
+            rate = 0.5 / np.linalg.norm(basis, 2) ** 2
+            own = expected.copy()
+            for _step in range(10):
+                own -= rate * basis.T @ (basis @ own - client.y)
+            average += client.y.size / 30 * own
+        expected = average
+    assert train_polynomial(clients, 4, rounds=3).coefficients == pytest.approx(expected, rel=1e-9)
+
+
+def test_least_squares_of_a_federation_are_those_of_all_rows() -> None:
+    x = np.linspace(0.0, 1.0, 60)
+    y = np.exp(x) + np.sin(30.0 * x)
+    clients = [LocalData(f"{part}", x[part::3, np.newaxis], y[part::3]) for part in range(3)]
+    expected = np.polyval(np.polyfit(x, y, 5), x)
+    assert least_squares(clients, 5).predict(x[:, np.newaxis]) == pytest.approx(expected, abs=1e-8)
 
 
 def test_opposite_clients_average_to_nothing() -> None:

@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from fgpr.errors import DataError
 from fgpr.experiments import federations
-from fgpr.experiments.federations import FULL_BATCHES, Learned, averaged, chosen, leave_one_out_loss, optimum
+from fgpr.experiments.federations import FULL_BATCHES, Learned, averaged, chosen, descended, leave_one_out_loss, optimum
 from fgpr.experiments.generators import gaussian_process
 from fgpr.experiments.models import model, predicted
 from fgpr.federated.simulation import LocalData
@@ -28,6 +28,13 @@ def test_averages_come_near_the_exact_optimum(clients: tuple[LocalData, ...]) ->
     found = averaged(spec, clients, replace(FULL_BATCHES, rounds=30), np.random.default_rng(0))
     assert best.loss <= found.loss <= best.loss + 0.02
     assert best.theta == pytest.approx(TRUTH, abs=0.5)
+
+
+def test_a_descent_on_sums_comes_to_the_exact_optimum_in_few_iterations(clients: tuple[LocalData, ...]) -> None:
+    spec = model(1, "rbf")
+    best = optimum(spec, clients)
+    assert descended(spec, clients, 40, 1.0).loss == pytest.approx(best.loss, abs=1e-6)
+    assert descended(spec, clients, 1, 1.0).loss > best.loss + 1e-3
 
 
 def test_weights_by_rows_are_the_pooled_objective(clients: tuple[LocalData, ...]) -> None:

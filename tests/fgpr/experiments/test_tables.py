@@ -1,11 +1,15 @@
 """Whole cells of experiments: what each has to come out as, loosely, on one seed that is not one of the table's."""
 
+import gzip
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from fgpr.experiments import table3
 from fgpr.experiments.records import Cell
 from fgpr.experiments.runner import run_cell
+from fgpr.gp.posterior import condition
 
 
 def test_every_quick_system_of_table_1_beats_the_papers_separate() -> None:
@@ -29,6 +33,37 @@ def test_theta_comes_to_the_truth() -> None:
     assert len(noise) == len(gradient) == 151
     assert noise[-1] < 0.1 * noise[0]
     assert gradient[-1] < 0.3 * gradient[0]
+
+
+def test_a_torque_of_table_3_is_learned_by_either_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    q, v, a = (rng.uniform(-1.5, 1.5, (750, 7)) for _ in range(3))
+    torques = np.tile((2.0 * np.sin(q[:, 0]) + a[:, 1])[:, np.newaxis], (1, 7))
+    (tmp_path / "sarcos").mkdir()
+    with gzip.open(tmp_path / "sarcos" / "sarcos_derived_rows.csv.gz", "wt") as file:
+        file.write(",".join(["row", *(f"c{place}" for place in range(28))]) + "\n")
+        np.savetxt(file, np.column_stack([np.arange(750), q, v, a, torques]), delimiter=",")
+    monkeypatch.setenv("FGPR_DATA", str(tmp_path))
+    record = run_cell(Cell("table3", "3", "random", "fgpr-evidence", 1))
+    assert record.error is None
+    assert set(table3.MENU) == {name.removeprefix("rmse of ") for name in record.values if name.startswith("rmse of ")}
+    assert record.values["rmse"] == record.values[f"rmse of {record.values['kernel']}"]
+    assert max(record.values[f"rmse of {name}"] for name in table3.MENU) < 0.5
+
+
+def test_the_kernel_of_an_arm_is_linear_in_accelerations_alone() -> None:
+    arm = table3.spec(table3.MENU["arm"])
+    of_product = [parameter for parameter in arm.parameters if "rbf 3" in parameter.name and parameter.feature]
+    assert [parameter.feature for parameter in of_product] == [f"x{place}" for place in range(1, 8)]
+    # Without the rest, gravity and friction, twice the accelerations are twice the torque: four times its variance.
+    theta = arm.initial_theta.copy()
+    for place, name in enumerate(arm.theta_names):
+        if name.startswith("signal sd"):
+            theta[place] = 0.0 if "linear" in name else -20.0
+    X = np.zeros((2, 21))
+    X[0, 14:], X[1, 14:] = 1.0, 2.0
+    variances = condition(arm.correlation, theta, np.full((1, 21), 2.9), np.zeros(1)).predict(X).latent_sd ** 2
+    assert variances[1] == pytest.approx(4.0 * variances[0], rel=1e-3)
 
 
 @pytest.mark.data

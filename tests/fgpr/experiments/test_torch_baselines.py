@@ -48,6 +48,31 @@ def test_a_shared_network_fails_on_opposite_curves_where_ditto_does_not() -> Non
 
 
 @with_torch
+def test_without_proximity_what_others_have_does_not_reach_a_client() -> None:
+    rng = np.random.default_rng(1)
+    clients = [
+        LocalData(name, rng.random((count, 2)), rng.normal(size=count))
+        for name, count in zip("abc", (30, 50, 50), strict=True)
+    ]
+    settings = NeuralSettings(rounds=4, width=8, proximity=0.0)
+    X = rng.random((20, 2))
+    one, other = (Networks([clients[0], beside], settings, 0, personal=True) for beside in clients[1:])
+    assert one.predict(X, 0) == pytest.approx(other.predict(X, 0), abs=1e-6)
+    assert np.abs(one.predict(X, 1) - other.predict(X, 1)).max() > 1e-3
+    assert np.abs(one.predict(X) - other.predict(X)).max() > 1e-3
+
+
+@with_torch
+def test_a_strong_proximity_keeps_clients_at_the_shared_network() -> None:
+    clients = [LocalData(c.client, c.X / 10.0, c.y) for c in opposite_sines()]
+    apart = {}
+    for proximity in (0.0, 100.0):
+        trained = Networks(clients, NeuralSettings(rounds=30, width=16, proximity=proximity), 0, personal=True)
+        apart[proximity] = np.abs(trained.predict(clients[0].X, 0) - trained.predict(clients[0].X)).mean()
+    assert apart[100.0] < 0.1 * apart[0.0]
+
+
+@with_torch
 @pytest.mark.filterwarnings("ignore")
 def test_a_deep_process_uses_the_lower_fidelity() -> None:
     # Twenty rows of Forrester's function do not show its valley; a hundred of a straight transform of it do.

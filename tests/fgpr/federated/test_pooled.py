@@ -39,6 +39,13 @@ def test_at_the_optimum_the_gradient_vanishes() -> None:
     assert np.exp(best.theta[1]) == pytest.approx(0.2, abs=0.06)
 
 
+def test_a_descent_may_be_cut_short() -> None:
+    short, best = (optimise(clients(), BOUNDS, [START], iterations=count) for count in (2, 100))
+    assert not short.converged
+    assert short.evaluations < best.evaluations
+    assert short.loss > best.loss + 1e-3
+
+
 def test_noise_alone_has_its_closed_form() -> None:
     # With distances far beyond the length-scale every row is N(0, s2 + n): the best variance is the mean square.
     y = np.array([1.0, -2.0, 0.5, 3.0])
