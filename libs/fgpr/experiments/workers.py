@@ -1,7 +1,7 @@
 """Where cells run: in this process, in several of this machine (joblib), or on the machines of a Ray cluster.
 
 Ray is optional (extra `ray`, `requirements/ray.txt`). Every machine of the cluster needs this package and, for Tables 2
-and 3, the data; records come back to the machine that asked, and only it writes the file.
+and 3, the data with an FGPR_DATA of its own; records come back to the machine that asked, and only it writes the file.
 """
 
 import importlib
@@ -21,8 +21,6 @@ RunCell = Callable[[Cell], Record]
 
 _WAITING = 2
 """Cells a core of the cluster that are sent ahead: enough that no core is idle, few enough to lose."""
-
-_LIMITS = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 def records_of(
@@ -64,14 +62,13 @@ def _ray() -> Any:
 
 
 def _over_ray(ray: Any, cells: Sequence[Cell], run_cell: RunCell, jobs: int, address: str | None) -> Iterator[Record]:
-    # Workers of a cluster elsewhere have an environment of their own; this machine's goes with the work.
-    environment = {"env_vars": _LIMITS | {key: os.environ[key] for key in ("FGPR_DATA",) if key in os.environ}}
     local = {"num_cpus": jobs, "include_dashboard": False} if address is None else {}
     try:
-        ray.init(address=address, runtime_env=environment, log_to_driver=False, logging_level="warning", **local)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        raise DataError(f"no Ray cluster answers at {address}: {error}") from error
-    try:
+        try:
+            ray.init(address=address, log_to_driver=False, logging_level="warning", **local)
+        except Exception as error:  # what Ray raises here has no type of its own
+            where = "on this machine" if address is None else f"at {address}"
+            raise DataError(f"no Ray cluster {where}: {error}") from error
         remote = ray.remote(num_cpus=1)(run_cell)
         ahead = max(1, _WAITING * int(ray.cluster_resources().get("CPU", 1)))
         left, running = iter(cells), dict[Any, Cell]()
