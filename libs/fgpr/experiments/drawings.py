@@ -16,7 +16,7 @@ _WIDTH_95 = 1.96
 """Standard deviations on either side of the mean of a band that holds 95 %."""
 _COLOURS = ("tab:blue", "tab:orange", "tab:green")
 
-_SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "fgpr", "font.size": 8.0, "lines.linewidth": 1.2}
+_SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "fgpr", "font.size": 8.0, "lines.linewidth": 1.2}
 """Text as text and no random ids: small files that change only where the figures do."""
 
 
