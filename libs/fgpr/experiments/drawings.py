@@ -84,7 +84,7 @@ def draw_posteriors(records: Sequence[Record], path: Path) -> None:
                 )
             axis.plot(x, one["truth"], "--", color="0.3", label="truth")
             axis.plot(x, mean, color=_COLOURS[0], label="mean")
-            axis.plot(*one["rows"], ".", color="black", markersize=3.0, label="rows")
+            axis.plot(*one["rows"], ".", color="0.2", markersize=2.0, label="rows", zorder=1.0)
             axis.set(title=one["title"], xlabel="x")
             axis.legend(frameon=False)
 
