@@ -9,14 +9,24 @@ FLOWER := .venv-flower
 FLOWER_STAMP := $(FLOWER)/.ready
 PAPER := .venv-paper
 PAPER_STAMP := $(PAPER)/.ready
+# All but ray, which is large and optional: requirements/ray.txt.
+LOCKED_EXTRAS := aggregator agent parquet experiments picture demo
 # What `make paper-quick` runs of the real data, where they are.
 QUICK_DATA = $(if $(wildcard $(or $(FGPR_DATA),data)/cmapss),"table2 --repeats 3 --item 2 --item 4 --item 7 --item 11") \
 	$(if $(wildcard $(or $(FGPR_DATA),data)/sarcos),"table3 --repeats 1 --system fgpr --variant random")
+PAPER_BIN = $(if $(wildcard $(PAPER_STAMP)),$(PAPER)/bin,$(BIN))
+# What docs/experiments.md says made it.
+define PAPER_RUNS
+make setup-paper
+make paper
+make paper-report
+endef
+export PAPER_RUNS
 # Parallel clients and tests want one BLAS thread each: two pools on two cores fight.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup setup-peers setup-flower setup-paper paper-quick demo test fuzz check openapi fmt bench bench-secagg attack proofs tamper bench-log kill load mutants liars privacy new-engines bench-predict lock clean containers-check machine pause replay defences soak canary recover agent-kills
+.PHONY: help setup setup-peers setup-flower setup-paper paper paper-report paper-quick demo test fuzz check openapi fmt bench bench-secagg attack proofs tamper bench-log kill load mutants liars privacy new-engines bench-predict lock clean containers-check machine pause replay defences soak canary recover agent-kills
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -87,12 +97,22 @@ $(PAPER_STAMP): requirements/dev.txt requirements/build.txt requirements/paper.t
 	$(PAPER)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(PAPER_STAMP)
 
-paper-quick: setup ## the paper's evaluation on few seeds, without PyTorch (Tables 2 and 3 need FGPR_DATA); writes build/experiments and build/reports/paper-quick.json
-	for part in "table1 --repeats 3" "borehole-corners --repeats 3" "one-input --repeats 3" "ablation --repeats 3" "example3 --repeats 3" \
-		"theorems --repeats 3 --variant homogeneous" $(QUICK_DATA); do \
-		$(BIN)/fgpr-experiments run $$part --jobs 2 --results build/experiments/quick || exit 1; done
+paper: setup ## all of the paper's evaluation, hours of it, into docs/experiments; goes on where it stopped (with `make setup-paper` before, its PyTorch baselines too)
+	@failed=0; for part in example1 example2 example3 sines one-input ablation theorems borehole-corners table1 table2 table3; do \
+		$(PAPER_BIN)/fgpr-experiments run $$part --jobs 2 --results docs/experiments || failed=1; done; exit $$failed
+
+paper-report: setup ## renews docs/experiments.md and its pictures from the records in docs/experiments
+	$(BIN)/fgpr-experiments report --results docs/experiments --out docs --introduction docs/experiments/introduction.md \
+		--json docs/experiments/targets.json --command "$$PAPER_RUNS"
+
+paper-quick: setup ## the paper's evaluation on few seeds, without PyTorch (Tables 2 and 3 need FGPR_DATA); writes build/experiments/quick and build/reports/paper-quick.json
+	@missed=0; for part in "example3 --repeats 3" "sines --repeats 3" "one-input --repeats 3" "ablation --repeats 3" \
+		"theorems --repeats 3 --variant homogeneous" "example1 --repeats 3 --variant matern-3/2" "borehole-corners --repeats 3" \
+		"table1 --repeats 3" $(QUICK_DATA); do \
+		echo "fgpr-experiments run $$part"; \
+		$(BIN)/fgpr-experiments run $$part --jobs 2 --results build/experiments/quick || missed=1; done; \
 	$(BIN)/fgpr-experiments report --results build/experiments/quick --out build/experiments/quick --command "make paper-quick" \
-		--json build/reports/paper-quick.json --strict
+		--json build/reports/paper-quick.json --strict || missed=1; exit $$missed
 
 bench-secagg: setup ## CPU and bytes of a round for 10 to 1,000 clients (ARGS=--quick); writes build/reports/bench-secagg.json
 	PYTHONPATH=tests $(BIN)/python -m benchmarks_secagg $(ARGS)
@@ -156,7 +176,7 @@ liars: setup ## lying clients among sixty engines, with and without groups (ARGS
 
 lock: setup ## renew the hashed locks under requirements/
 	$(BIN)/python -m pip install --quiet "uv>=0.13,<0.14"
-	$(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --all-extras --group dev --no-emit-package fgpr -o requirements/dev.txt pyproject.toml
+	$(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --python-version 3.11 $(addprefix --extra ,$(LOCKED_EXTRAS)) --group dev --no-emit-package fgpr -o requirements/dev.txt pyproject.toml
 	$(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --python-version 3.11 -o requirements/build.txt requirements/build.in
 	for extra in aggregator agent demo; do $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --extra $$extra --no-emit-package fgpr -o requirements/$$extra.txt pyproject.toml; done
 

@@ -1,12 +1,13 @@
 """Every experiment by its name on the command line."""
 
 from fgpr.errors import DataError
-from fgpr.experiments.convergence import EXAMPLE1, EXAMPLE2, THEOREMS
+from fgpr.experiments.convergence import EXAMPLE1, EXAMPLE2
 from fgpr.experiments.demonstrations import ABLATION, EXAMPLE3, ONE_INPUT, SINES
 from fgpr.experiments.experiment import Experiment
 from fgpr.experiments.table1 import CORNERS_ALONE, TABLE1
 from fgpr.experiments.table2 import TABLE2
 from fgpr.experiments.table3 import TABLE3
+from fgpr.experiments.theorems import THEOREMS
 
 _ALL = (
     TABLE1,

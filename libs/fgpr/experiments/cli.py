@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Console
@@ -17,10 +17,14 @@ from fgpr.experiments.neural import torch_is_here
 from fgpr.experiments.records import Cell, Record
 from fgpr.experiments.report import PAGE, write_report
 from fgpr.experiments.runner import run_cells, shard_of, to_do
+from fgpr.experiments.workers import ENGINES, Engine
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 
 RESULTS = Path("build/experiments")
+
+_TOLD = 10
+"""How often a run that nobody watches says how far it is."""
 
 
 @app.callback()
@@ -33,8 +37,13 @@ def main() -> None:
 
 
 @app.command("list")
-def list_experiments() -> None:
+def list_experiments(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")] = False,
+) -> None:
     """Say which experiments there are, with their systems, items and variants."""
+    if as_json:
+        typer.echo(json.dumps([_listed(experiment) for experiment in EXPERIMENTS.values()], indent=1))
+        return
     table = Table("experiment", "what", "systems", "items", "variants", "seeds")
     for experiment in EXPERIMENTS.values():
         last = experiment.first_seed + experiment.repeats - 1
@@ -52,32 +61,41 @@ def list_experiments() -> None:
 @app.command()
 def run(
     name: Annotated[str, typer.Argument(help="An experiment of `list`.", metavar="EXPERIMENT")],
-    repeats: Annotated[int | None, typer.Option(help="Seeds; without it as many as the paper has.")] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes, each with one thread.")] = 1,
+    repeats: Annotated[int | None, typer.Option(min=1, help="Seeds; without it those that `list` shows.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes on this machine, each with one thread.")] = 1,
+    engine: Annotated[str, typer.Option(help="What starts them: joblib, or ray for many machines.")] = "joblib",
+    address: Annotated[
+        str | None, typer.Option(help="Of a Ray cluster, as 10.0.0.1:6379 or auto; without it Ray starts one here.")
+    ] = None,
     system: Annotated[list[str] | None, typer.Option(help="Only this system; may come again.")] = None,
     item: Annotated[list[str] | None, typer.Option(help="Only this item; may come again.")] = None,
     variant: Annotated[list[str] | None, typer.Option(help="Only this variant; may come again.")] = None,
     shard: Annotated[str, typer.Option(help="One part of the work, as in 2/5, for one of several machines.")] = "1/1",
     results: Annotated[Path, typer.Option(help="Folder of the results.")] = RESULTS,
 ) -> None:
-    """Run an experiment; what is there already is not run again.
+    """Run an experiment; what is there already is not run again, also after a kill in the middle.
 
-    Systems that need PyTorch are left out where it is not installed, and named.
+    Systems that need PyTorch are left out where it is not installed, and named. Exits with 1 where a run failed or a
+    system that was asked for was left out.
     """
     try:
         experiment = experiment_named(name)
         part, parts = _shard(shard)
-        cells = experiment.cells(
-            repeats or experiment.repeats, _runnable(experiment, system), item or (), variant or ()
-        )
+        cells = experiment.cells(repeats or experiment.repeats, system or (), item or (), variant or ())
+        # A cluster's machines may have PyTorch where this one has not.
+        without = () if address is not None else _without_torch(experiment)
+        asked = sorted({cell.system for cell in cells if cell.system in without})
+        cells = [cell for cell in cells if cell.system not in without]
         suffix = "" if parts == 1 else f".{part}-of-{parts}"
         path = results / f"{experiment.name}{suffix}.jsonl"
         waiting = to_do(shard_of(cells, part, parts), path)
-        failed = _run(experiment, waiting, path, jobs)
+        failed = _run(experiment, waiting, path, Machines(jobs, _engine(engine), address))
     except FgprError as error:
         typer.echo(f"fgpr-experiments: {error}", err=True)
         raise typer.Exit(1) from error
-    if failed:
+    if asked:
+        typer.echo(f"left out, since PyTorch is not installed (make setup-paper): {', '.join(asked)}", err=True)
+    if failed or (system and asked):
         raise typer.Exit(1)
 
 
@@ -114,7 +132,15 @@ def report(
         raise typer.Exit(1)
 
 
-def _run(experiment: Experiment, waiting: list[Cell], path: Path, jobs: int) -> int:
+class Machines(NamedTuple):
+    """Where cells run; see `fgpr.experiments.workers.records_of`."""
+
+    jobs: int
+    engine: Engine
+    address: str | None
+
+
+def _run(experiment: Experiment, waiting: list[Cell], path: Path, machines: Machines) -> int:
     console = Console()
     columns = (
         BarColumn(bar_width=24),
@@ -124,16 +150,23 @@ def _run(experiment: Experiment, waiting: list[Cell], path: Path, jobs: int) -> 
         TextColumn("{task.description}"),
     )
     failures: list[Record] = []
+    done = 0
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         bar = progress.add_task(experiment.name, total=len(waiting))
 
         def told(record: Record) -> None:
+            nonlocal done
+            done += 1
             cell = record.cell
             progress.update(bar, advance=1, description=f"{cell.item} {cell.variant} {cell.system} {cell.seed}")
+            # A log or a pipe shows no bar, and would say nothing for minutes.
+            tenth = done * _TOLD // len(waiting)
+            if not console.is_terminal and tenth > (done - 1) * _TOLD // len(waiting):
+                typer.echo(f"{experiment.name}: {done} of {len(waiting)}")
             if record.error:
                 failures.append(record)
 
-        run_cells(waiting, path, jobs, told)
+        run_cells(waiting, path, machines.jobs, told, machines.engine, machines.address)
     console.print(f"{len(waiting)} runs added to {path}, {len(failures)} of them failed", highlight=False)
     for record in failures[:5]:
         cell = record.cell
@@ -141,14 +174,30 @@ def _run(experiment: Experiment, waiting: list[Cell], path: Path, jobs: int) -> 
     return len(failures)
 
 
-def _runnable(experiment: Experiment, wanted: list[str] | None) -> list[str]:
-    if wanted:
-        return wanted
-    there = torch_is_here()
-    left_out = [system.name for system in experiment.systems if system.needs_torch and not there]
-    if left_out:
-        typer.echo(f"left out, since PyTorch is not installed (make setup-paper): {', '.join(left_out)}", err=True)
-    return [system.name for system in experiment.systems if system.name not in left_out]
+def _without_torch(experiment: Experiment) -> list[str]:
+    return [] if torch_is_here() else [system.name for system in experiment.systems if system.needs_torch]
+
+
+def _engine(name: str) -> Engine:
+    for engine in ENGINES:
+        if engine == name:
+            return engine
+    raise DataError(f"no engine is named {name!r}; there are {', '.join(ENGINES)}")
+
+
+def _listed(experiment: Experiment) -> dict[str, Any]:
+    return {
+        "name": experiment.name,
+        "title": experiment.title,
+        "systems": [
+            {"name": system.name, "title": system.title, "needs_torch": system.needs_torch}
+            for system in experiment.systems
+        ],
+        "items": list(experiment.items),
+        "variants": list(experiment.variants),
+        "first_seed": experiment.first_seed,
+        "repeats": experiment.repeats,
+    }
 
 
 def _shard(text: str) -> tuple[int, int]:

@@ -1,28 +1,23 @@
-"""FGPR in its forms: averages of mini-batch steps, sampled or not, the exact optimum, a kernel chosen by evidence.
+"""FGPR in its forms: averages of mini-batch steps, sampled or not, and the exact optimum.
 
 Training is the library's (`fgpr.gp.local_training`, `fgpr.federated`); here stand only the settings of the experiments.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from fgpr.errors import DataError
-from fgpr.experiments.models import likelihoods, starts
+from fgpr.experiments.models import starts
 from fgpr.federated import pooled
+from fgpr.federated.kernel_choice import Clients, Learned, likelihoods_of
 from fgpr.federated.participation import Participation, everyone
-from fgpr.federated.simulation import LocalData, simulate
+from fgpr.federated.simulation import simulate
 from fgpr.gp.arrays import Array
 from fgpr.gp.model import ModelSpec
 from fgpr.gp.optimisers import minimise
-from fgpr.gp.posterior import condition
-from fgpr.gp.residuals import leave_one_out
 from fgpr.gp.training_settings import TrainingSettings
-
-Clients = Sequence[LocalData]
-Evidence = Literal["likelihood", "leave-one-out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +45,6 @@ SGD = Settings(TrainingSettings("sgd", 0.5, decay=0.01, steps=10, batch_size=32,
 """Plain stochastic gradient descent, as in the paper's Algorithm 2."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Learned:
-    """What a federation learned.
-
-    Attributes:
-        spec: the model.
-        theta: the shared hyper-parameters, in the wire order.
-        loss: sum_k L_k / N at theta, nats a point.
-    """
-
-    spec: ModelSpec
-    theta: Array
-    loss: float
-
-
-Learn = Callable[[ModelSpec, Clients], Learned]
-"""A way to learn theta of one model."""
-
-
 def averaged(spec: ModelSpec, clients: Clients, settings: Settings, rng: np.random.Generator) -> Learned:
     """FedAvg: rounds of local steps and weighted averages of theta."""
     history = simulate(
@@ -82,7 +58,7 @@ def averaged(spec: ModelSpec, clients: Clients, settings: Settings, rng: np.rand
         participation=settings.participation,
     )
     theta = history[-1].theta
-    return Learned(spec, theta, pooled.pooled_loss(likelihoods(spec.correlation, list(clients)), theta))
+    return Learned(spec, theta, pooled.pooled_loss(likelihoods_of(spec, clients), theta))
 
 
 def optimum(spec: ModelSpec, clients: Clients, weights: Sequence[float] | None = None) -> Learned:
@@ -93,7 +69,7 @@ def optimum(spec: ModelSpec, clients: Clients, weights: Sequence[float] | None =
         clients: whose rows count.
         weights: p_k in place of n_k / N; for them the objective is sum_k p_k L_k / n_k.
     """
-    parts = likelihoods(spec.correlation, list(clients))
+    parts = likelihoods_of(spec, clients)
     if weights is None:
         found = pooled.optimise(parts, spec.bounds, starts(spec))
         return Learned(spec, found.theta, found.loss)
@@ -110,7 +86,7 @@ def descended(spec: ModelSpec, clients: Clients, iterations: int, ranges: float)
         iterations: at most so many; each is one round, rarely two.
         ranges: length-scales that it starts from, in ranges of the features.
     """
-    parts = likelihoods(spec.correlation, list(clients))
+    parts = likelihoods_of(spec, clients)
     found = pooled.optimise(parts, spec.bounds, starts(spec, (ranges,)), iterations=iterations)
     return Learned(spec, found.theta, found.loss)
 
@@ -123,7 +99,7 @@ def weighted_optimum(spec: ModelSpec, clients: Clients, weights: Sequence[float]
     """
     if len(weights) != len(clients) or min(weights) < 0.0 or sum(weights) <= 0.0:
         raise DataError(f"{len(weights)} weights for {len(clients)} clients: one each, none below 0, not all 0")
-    parts = likelihoods(spec.correlation, list(clients))
+    parts = likelihoods_of(spec, clients)
 
     def objective(theta: Array) -> tuple[float, Array]:
         total, gradient = 0.0, np.zeros(theta.size)
@@ -137,28 +113,3 @@ def weighted_optimum(spec: ModelSpec, clients: Clients, weights: Sequence[float]
     box = np.array(spec.bounds.lower), np.array(spec.bounds.upper)
     found = [minimise(objective, start, *box, pooled.MAX_ITERATIONS) for start in starts(spec)]
     return spec.bounds.clip(min(found, key=lambda one: one.value).theta).theta
-
-
-def leave_one_out_loss(learned: Learned, clients: Clients) -> float:
-    """Minus the mean log predictive density of each row given its client's others, nats a point."""
-    kernel, total = learned.spec.correlation, 0.0
-    for client in clients:
-        total -= float(leave_one_out(condition(kernel, learned.theta, client.X, client.y)).log_density.sum())
-    return total / sum(client.y.size for client in clients)
-
-
-def chosen(specs: Sequence[ModelSpec], clients: Clients, learn: Learn, evidence: Evidence = "likelihood") -> Learned:
-    """Several models trained side by side, and the one with the best evidence.
-
-    Each client adds one number a model, its likelihood or leave-one-out density: a sum as theta's is.
-
-    Raises:
-        DataError: no models.
-    """
-    if not specs:
-        raise DataError("no models to choose from")
-    candidates = [learn(spec, clients) for spec in specs]
-    if evidence == "likelihood":
-        return min(candidates, key=lambda one: one.loss)
-    losses = [leave_one_out_loss(one, clients) for one in candidates]
-    return candidates[int(np.argmin(losses))]

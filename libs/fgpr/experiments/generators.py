@@ -3,16 +3,14 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import cholesky
+from scipy.linalg.blas import dtrmv
 
 from fgpr.federated.simulation import LocalData
 from fgpr.gp.arrays import Array
-from fgpr.gp.hyperparameters import NOISE
+from fgpr.gp.cholesky import JITTER_LIMIT
+from fgpr.gp.covariance import Covariance
 from fgpr.gp.kernels.kernel import Kernel
-from fgpr.gp.posterior import condition
-
-_JITTER = 1e-10
-"""Of the signal variance: smooth kernels on many points are singular to rounding."""
+from fgpr.gp.memory import check_memory
 
 
 def gaussian_process(
@@ -20,22 +18,27 @@ def gaussian_process(
 ) -> tuple[LocalData, ...]:
     """One client a number of rows, each with a function of its own from the same process; targets are not scaled.
 
+    Targets are drawn from their joint normal law, exactly and for every kernel: its Cholesky factor, in one matrix,
+    times standard normals. 10,000 rows take 0.8 GB and n^3 / 3 operations, once.
+
     Args:
         kernel: of the process.
         theta: the truth, in the wire order.
         rows: of each client.
         dimensions: d; inputs are uniform in [0, 1]^d.
-        rng: draws inputs, functions and noise.
+        rng: draws inputs and targets.
+
+    Raises:
+        DataError: a client's matrix would take more memory than one may.
     """
+    law = Covariance.at(kernel, theta, dimensions)
     clients = []
-    noise_sd = float(np.exp(theta[NOISE]))
     for number, count in enumerate(rows, start=1):
+        check_memory(count)
         X = rng.random((count, dimensions))
-        prior = condition(kernel, theta, np.empty((0, dimensions)), np.empty(0)).predict_jointly(X)
-        covariance = prior.latent_covariance
-        covariance[np.diag_indices(count)] += _JITTER * prior.signal_variance
-        function = cholesky(covariance, lower=True) @ rng.standard_normal(count)
-        clients.append(LocalData(f"client-{number:03d}", X, function + noise_sd * rng.standard_normal(count)))
+        factor, _ = law.factor(X, np.full(dimensions, 0.5), law.noise_variance, JITTER_LIMIT)
+        y = np.sqrt(law.signal_variance) * dtrmv(factor, rng.standard_normal(count), lower=1)
+        clients.append(LocalData(f"client-{number:03d}", X, y))
     return tuple(clients)
 
 

@@ -4,8 +4,6 @@ import numpy as np
 
 from fgpr.federated.simulation import LocalData
 from fgpr.gp.arrays import Array
-from fgpr.gp.kernels.kernel import Kernel
-from fgpr.gp.likelihood import Likelihood, Workspace
 from fgpr.gp.model import Feature, ModelSpec, Target
 from fgpr.gp.posterior import condition
 
@@ -45,12 +43,6 @@ def starts(spec: ModelSpec, ranges: tuple[float, ...] = START_RANGES) -> list[Ar
                 theta[place] = np.log(share * width)
         found.append(spec.bounds.clip(theta).theta)
     return found
-
-
-def likelihoods(kernel: Kernel, clients: tuple[LocalData, ...] | list[LocalData]) -> list[Likelihood]:
-    """One a client, with one workspace."""
-    workspace = Workspace()
-    return [Likelihood(kernel, client.X, client.y, workspace) for client in clients]
 
 
 def predicted(spec: ModelSpec, theta: Array, client: LocalData, X: Array) -> Array:

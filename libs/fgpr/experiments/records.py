@@ -86,6 +86,11 @@ class Record:
             raise DataError(f"{place}: no record of an experiment: {error!r}; delete the line to go on") from error
 
 
+def rounded(values: Iterable[float], digits: int = 6) -> list[float]:
+    """Values with so many significant digits: curves in records are for pictures and slopes, and files stay small."""
+    return [float(f"{value:.{digits}g}") for value in values]
+
+
 def versions() -> dict[str, str]:
     """Of Python and of those of `PACKAGES` that are installed."""
     found = {"python": platform.python_version()}

@@ -7,6 +7,7 @@ from fgpr.experiments import paper, pictures
 from fgpr.experiments.catalogue import EXPERIMENTS
 from fgpr.experiments.experiment import Experiment
 from fgpr.experiments.judged import Judged, Table, judge, summarise
+from fgpr.experiments.rates import judge_rates
 from fgpr.experiments.records import Record, read_records
 
 PAGE = "experiments.md"
@@ -40,7 +41,7 @@ def write_report(files: Sequence[Path], folder: Path, command: str, introduction
         lines += [f"## {experiment.title}", ""]
         table = summarise(experiment, own)
         lines += _table(experiment, table)
-        judged = judge(experiment, table)
+        judged = [*judge(experiment, table), *judge_rates(experiment, own)]
         targets += judged
         lines += _targets(judged)
         failed = [record for record in own if record.error]

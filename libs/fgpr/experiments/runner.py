@@ -2,15 +2,15 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import joblib
 from threadpoolctl import threadpool_limits
 
 from fgpr.errors import DataError, FgprError
 from fgpr.experiments.catalogue import experiment_named
 from fgpr.experiments.records import Cell, Record, read_records, remaining, versions
+from fgpr.experiments.workers import Engine, records_of
 
 Told = Callable[[Record], None]
 
@@ -32,7 +32,9 @@ def to_do(cells: Sequence[Cell], path: Path) -> list[Cell]:
     return remaining(cells, systems, read_records([path]))
 
 
-def run_cells(cells: Sequence[Cell], path: Path, jobs: int, told: Told) -> int:
+def run_cells(
+    cells: Sequence[Cell], path: Path, jobs: int, told: Told, engine: Engine = "joblib", address: str | None = None
+) -> int:
     """Run them all.
 
     Args:
@@ -40,15 +42,21 @@ def run_cells(cells: Sequence[Cell], path: Path, jobs: int, told: Told) -> int:
         path: of the JSON lines; each record is on disk before it is told.
         jobs: processes, each with one BLAS thread.
         told: hears of each record.
+        engine: what starts them.
+        address: of a Ray cluster.
 
     Returns:
         How many had an error; those are run again next time.
+
+    Raises:
+        DataError: the engine cannot start.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     _mend(path)
     failed = 0
+    records = records_of(cells, run_cell, jobs, engine, address)
     with path.open("a", encoding="utf-8") as file:
-        for record in _records(cells, jobs):
+        for record in records:
             file.write(record.line + "\n")
             file.flush()
             os.fsync(file.fileno())
@@ -68,15 +76,6 @@ def run_cell(cell: Cell) -> Record:
     except FgprError as error:
         return Record(cell, settings, {}, time.process_time() - begun, versions(), f"{type(error).__name__}: {error}")
     return Record(cell, settings, values, time.process_time() - begun, versions())
-
-
-def _records(cells: Sequence[Cell], jobs: int) -> Iterable[Record]:
-    if jobs == 1:
-        return map(run_cell, cells)
-    found: Iterable[Record] = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(
-        joblib.delayed(run_cell)(cell) for cell in cells
-    )
-    return found
 
 
 def _mend(path: Path) -> None:

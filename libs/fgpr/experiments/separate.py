@@ -5,9 +5,9 @@ The paper's figures for it come from shorter training. A federation is worth som
 
 import numpy as np
 
-from fgpr.experiments.federations import Learned
-from fgpr.experiments.models import likelihoods, starts
+from fgpr.experiments.models import starts
 from fgpr.federated import pooled
+from fgpr.federated.kernel_choice import Learned, likelihoods_of
 from fgpr.federated.simulation import LocalData
 from fgpr.gp.model import ModelSpec
 
@@ -29,5 +29,5 @@ def separate(spec: ModelSpec, client: LocalData, rng: np.random.Generator, count
     while len(given) < count:
         around = given[0] + _SPREAD * rng.standard_normal(given[0].size)
         given.append(spec.bounds.clip(around).theta)
-    found = pooled.optimise(likelihoods(spec.correlation, [client]), spec.bounds, given)
+    found = pooled.optimise(likelihoods_of(spec, [client]), spec.bounds, given)
     return Learned(spec, found.theta, found.loss)

@@ -6,15 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from fgpr.experiments import autoregressive, federations, private
+from fgpr.experiments import autoregressive, federations
 from fgpr.experiments.autoregressive import CoKriging
 from fgpr.experiments.deep import DeepSettings, deep_mean
 from fgpr.experiments.experiment import Experiment, System, Values
-from fgpr.experiments.federations import MINI_BATCHES, SGD, Learned, Settings
-from fgpr.experiments.models import MENU, model, predicted
+from fgpr.experiments.federations import MINI_BATCHES, SGD, Settings
+from fgpr.experiments.models import MENU, model, predicted, starts
 from fgpr.experiments.problems import PROBLEMS, Drawn, draw_problem, problem_named
 from fgpr.experiments.records import Cell
 from fgpr.experiments.separate import STARTS, separate
+from fgpr.federated import partly_private
+from fgpr.federated.kernel_choice import Learned, leave_one_out_loss
 from fgpr.federated.participation import proportional_sample
 
 SAMPLED = replace(MINI_BATCHES, participation=proportional_sample(1, replacement=True))
@@ -60,7 +62,7 @@ def _evidence(drawn: Drawn, _seed: int) -> Values:
     return _chosen(
         {name: _scored(drawn, one) for name, one in tried.items()},
         {name: one.loss for name, one in tried.items()},
-        {name: federations.leave_one_out_loss(one, drawn.clients) for name, one in tried.items()},
+        {name: leave_one_out_loss(one, drawn.clients) for name, one in tried.items()},
     )
 
 
@@ -70,7 +72,7 @@ def _separate_evidence(drawn: Drawn, seed: int) -> Values:
     return _chosen(
         {name: _scored(drawn, one) for name, one in tried.items()},
         {name: one.loss for name, one in tried.items()},
-        {name: federations.leave_one_out_loss(one, [high]) for name, one in tried.items()},
+        {name: leave_one_out_loss(one, [high]) for name, one in tried.items()},
     )
 
 
@@ -98,7 +100,7 @@ def _averaged(settings: Settings) -> Callable[[Drawn, int], Values]:
 
 def _private(drawn: Drawn, _seed: int) -> Values:
     spec = model(drawn.problem.dimensions, "rbf")
-    personal = private.optimum(spec, drawn.clients, "both")
+    personal = partly_private.optimum(spec, drawn.clients, "both", starts(spec))
     return {"rmse": drawn.rmse(predicted(spec, personal.thetas[0], drawn.clients[0], drawn.X))}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from fgpr.experiments import federations
 from fgpr.experiments.engines import SENSORS, Engines, draw_engines
 from fgpr.experiments.experiment import Experiment, System, Values
-from fgpr.experiments.federations import Learned, Settings
+from fgpr.experiments.federations import Settings
 from fgpr.experiments.folder import data_folder
 from fgpr.experiments.models import model, predicted
 from fgpr.experiments.neural import Networks, NeuralSettings
@@ -19,6 +19,7 @@ from fgpr.experiments.polynomial import DEGREES, LOCAL_STEPS, ROUNDS, least_squa
 from fgpr.experiments.records import Cell
 from fgpr.experiments.separate import separate
 from fgpr.experiments.table1 import described
+from fgpr.federated.kernel_choice import Learned
 from fgpr.gp.arrays import Array
 from fgpr.gp.hyperparameters import NOISE
 from fgpr.gp.training_settings import TrainingSettings

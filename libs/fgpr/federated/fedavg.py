@@ -53,7 +53,10 @@ def weighted_average(contributions: Sequence[Contribution], cap: int = WEIGHT_CA
         if theta.shape != thetas[0].shape:
             raise DataError(f"theta of {contribution.client} has shape {theta.shape}, others {thetas[0].shape}")
     shares = np.array([contribution.weight / total for contribution in contributions])
-    average: Array = shares @ np.stack(thetas)
+    stacked = np.stack(thetas)
+    counted = stacked[shares > 0.0]
+    # Clients that agree on a bound would by rounding have an average outside it.
+    average: Array = np.clip(shares @ stacked, counted.min(axis=0), counted.max(axis=0))
     return average
 
 

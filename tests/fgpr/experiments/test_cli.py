@@ -1,11 +1,15 @@
 """The command: help, runs, reports, and refusals without a traceback."""
 
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from fgpr.experiments import cli
 from fgpr.experiments.cli import app
 from fgpr.experiments.records import read_records
 
@@ -44,6 +48,8 @@ def test_run_then_report(tmp_path: Path) -> None:
         (["run", "table1", "--shard", "two"], "--shard two"),
         (["run", "table1", "--shard", "3/2"], "part 3 of 2"),
         (["run", "table1", "--system", "gpt"], "no system 'gpt'"),
+        (["run", "table1", "--engine", "dask"], "no engine is named 'dask'; there are joblib, ray"),
+        (["run", "table1", "--address", "auto"], "--address auto is for --engine ray"),
         (["report"], "there are no results"),
     ],
 )
@@ -52,6 +58,65 @@ def test_refusals_are_one_line(command: list[str], reason: str, tmp_path: Path) 
     assert refused.exit_code == 1
     assert reason in refused.stderr
     assert "Traceback" not in refused.output
+
+
+def test_list_as_json_says_all_that_run_takes() -> None:
+    listed = {one["name"]: one for one in json.loads(RUNNER.invoke(app, ["list", "--json"]).output)}
+    assert listed["theorems"]["items"] == ["M=8", "M=40", "M=250"]
+    assert listed["table1"]["repeats"] == 30
+    assert {one["name"]: one["needs_torch"] for one in listed["sines"]["systems"]} == {"fgpr": False, "neural": True}
+
+
+def test_without_pytorch_the_rest_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "torch_is_here", lambda: False)
+    command = ["run", "sines", "--repeats", "1", "--results", str(tmp_path)]
+    asked = RUNNER.invoke(app, [*command, "--system", "neural", "--system", "fgpr"])
+    assert asked.exit_code == 1
+    assert "left out, since PyTorch is not installed (make setup-paper): neural" in asked.stderr
+    assert [record.cell.system for record in read_records([tmp_path / "sines.jsonl"])] == ["fgpr"]
+    # What nobody asked for is named and is no failure.
+    whole = RUNNER.invoke(app, command)
+    assert whole.exit_code == 0
+    assert "neural" in whole.stderr
+
+
+@pytest.mark.slow
+def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "table1.jsonl"
+    command = [
+        "run",
+        "table1",
+        "--system",
+        "separate",
+        "--item",
+        "CURRIN",
+        "--variant",
+        "latin",
+        "--results",
+        str(tmp_path),
+    ]
+    program = [sys.executable, "-m", "fgpr.experiments.cli", *command, "--repeats", "1000"]
+    with subprocess.Popen(program, stdout=subprocess.DEVNULL) as running:
+        while not (path.is_file() and path.read_bytes().count(b"\n") >= 2):
+            assert running.poll() is None
+            time.sleep(0.02)
+        running.kill()
+    before = read_records([path])
+    with path.open("a") as file:
+        file.write(before[0].line[:50])
+    again = RUNNER.invoke(app, [*command, "--repeats", str(len(before) + 2)])
+    assert again.exit_code == 0, again.output
+    assert "2 runs added" in " ".join(again.output.split())
+    # Every line is whole, and no seed was run twice.
+    seeds = [json.loads(line)["seed"] for line in path.read_text().splitlines()]
+    assert seeds == list(range(100, 100 + len(before) + 2))
+
+
+def test_a_run_that_nobody_watches_says_how_far_it_is(tmp_path: Path) -> None:
+    command = ["run", "table1", "--repeats", "3", "--system", "separate", "--item", "CURRIN", "--variant", "latin"]
+    told = RUNNER.invoke(app, [*command, "--results", str(tmp_path)]).output
+    assert "table1: 1 of 3" in told
+    assert "table1: 2 of 3" in told
 
 
 def test_a_failed_run_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

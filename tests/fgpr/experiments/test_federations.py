@@ -1,18 +1,16 @@
-"""FGPR's forms: averages near the exact optimum, weights, and the kernel that evidence chooses."""
+"""FGPR's forms: averages near the exact optimum, and weights."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import norm
 
 from fgpr.errors import DataError
 from fgpr.experiments import federations
-from fgpr.experiments.federations import FULL_BATCHES, Learned, averaged, chosen, descended, leave_one_out_loss, optimum
+from fgpr.experiments.federations import FULL_BATCHES, averaged, descended, optimum
 from fgpr.experiments.generators import gaussian_process
-from fgpr.experiments.models import model, predicted
+from fgpr.experiments.models import model
 from fgpr.federated.simulation import LocalData
-from fgpr.gp.arrays import Array
 
 TRUTH = np.log([1.0, 0.1, 0.25])
 
@@ -53,37 +51,3 @@ def test_all_weight_on_one_client_is_its_own_optimum(clients: tuple[LocalData, .
 def test_weights_that_are_none_are_refused(clients: tuple[LocalData, ...], weights: list[float]) -> None:
     with pytest.raises(DataError, match="one each, none below 0"):
         federations.weighted_optimum(model(1, "rbf"), clients, weights)
-
-
-@pytest.mark.parametrize("evidence", ["likelihood", "leave-one-out"])
-def test_evidence_chooses_the_kernel_that_made_the_data(evidence: str) -> None:
-    rough, smooth = model(1, "matern-1/2"), model(1, "rbf")
-    rng = np.random.default_rng(5)
-    for truth in (rough, smooth):
-        clients = gaussian_process(truth.correlation, np.log([1.0, 0.02, 0.3]), [60] * 4, 1, rng)
-        found = chosen([rough, smooth], clients, optimum, evidence)  # type: ignore[arg-type]  # one of the two
-        assert found.spec == truth
-
-
-def test_leave_one_out_leaves_one_out(clients: tuple[LocalData, ...]) -> None:
-    spec, total = model(1, "rbf"), 0.0
-    small = LocalData("small", clients[0].X[:8], clients[0].y[:8])
-    for place in range(8):
-        others = np.delete(np.arange(8), place)
-        rest = LocalData("rest", small.X[others], small.y[others])
-        mean = predicted(spec, TRUTH, rest, small.X[[place]])[0]
-        gram = _covariance(small.X, small.X)
-        inverse = np.linalg.inv(gram[np.ix_(others, others)] + 0.01 * np.eye(7))
-        variance = gram[place, place] + 0.01 - gram[place, others] @ inverse @ gram[others, place]
-        total -= norm.logpdf(small.y[place], mean, np.sqrt(variance))
-    assert leave_one_out_loss(Learned(spec, TRUTH, 0.0), [small]) == pytest.approx(total / 8, rel=1e-8)
-
-
-def test_no_models_is_refused(clients: tuple[LocalData, ...]) -> None:
-    with pytest.raises(DataError, match="no models"):
-        chosen([], clients, optimum)
-
-
-def _covariance(one: Array, other: Array) -> Array:
-    covariance: Array = np.exp(-((one - other.T) ** 2) / (2 * 0.25**2))
-    return covariance

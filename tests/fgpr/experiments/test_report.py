@@ -6,10 +6,12 @@ import pytest
 
 from fgpr.experiments import paper
 from fgpr.experiments.catalogue import experiment_named
-from fgpr.experiments.convergence import floor_of, slope_of
 from fgpr.experiments.judged import judge, summarise
 from fgpr.experiments.records import Cell, Record
 from fgpr.experiments.report import write_report
+from fgpr.experiments.theorems import GRADIENT_ROUNDS, NOISE_ROUNDS
+
+POSTERIOR = {"title": "one", "x": [0.0, 1.0], "mean": [0.0, 1.0], "sd": [0.1, 0.2], "truth": [0, 1], "rows": [[0], [0]]}
 
 
 def record(experiment: str, item: str, variant: str, system: str, seed: int, rmse: float) -> Record:
@@ -68,13 +70,6 @@ def test_the_papers_figures_stand_beside_their_systems() -> None:
     assert paper.figure("sines", "sines", "fgpr") is None
 
 
-def test_slopes_and_floors_of_known_curves() -> None:
-    curve = [3.0, *(2.0 / t + 1e-6 for t in range(1, 2000))]
-    assert slope_of(curve, steps=1) == pytest.approx(-1.0, abs=0.01)
-    assert floor_of([5.0] * 40 + [2.0] * 10) == 2.0
-    assert slope_of([1.0, 1.0, 1.0, 1.0, 1.0]) is None
-
-
 def test_the_page_has_tables_targets_choices_and_pictures(tmp_path: Path) -> None:
     records = [
         record("table1", "CURRIN", "corners", "fgpr-evidence", 100, 0.05),
@@ -82,10 +77,17 @@ def test_the_page_has_tables_targets_choices_and_pictures(tmp_path: Path) -> Non
         Record(
             Cell("theorems", "M=8", "homogeneous", "fgpr", 1),
             {},
-            {"noise": [1.0 / (t + 1) for t in range(60)], "gradient": [1.0] * 60},
+            {"noise": [1.0 / (t + 1) for t in NOISE_ROUNDS], "gradient": [1.0] * len(GRADIENT_ROUNDS)},
             1.0,
         ),
         Record(Cell("example3", "sine", "", "fgpr", 1), {}, {"rmse": 0.1, "curve": [0.3, 0.1]}, 1.0),
+        Record(Cell("sines", "sines", "", "fgpr", 100), {}, {"rmse": 0.1, "posteriors": [POSTERIOR]}, 1.0),
+        Record(
+            Cell("example1", "K=20, N=5000", "rbf", "fgpr", 1),
+            {},
+            {"noise": [0.5] * 11 + [0.25], "theta": [4.0] * 11 + [5.0]},
+            1.0,
+        ),
         Record(Cell("table2", "2", "", "fgpr-optimum", 1), {}, {"rmse": 0.67, "sd": 0.1, "noise sd": 0.66}, 1.0),
         Record(Cell("table3", "1", "random", "fgpr", 1), {}, {}, 1.0, {}, "DataError: none"),
     ]
@@ -99,8 +101,10 @@ def test_the_page_has_tables_targets_choices_and_pictures(tmp_path: Path) -> Non
     assert "about the floor of any prediction: 2: 0.660." in page
     assert "CURRIN: rbf 1" in page
     assert "1 runs failed; the first: DataError: none" in page
-    assert "| homogeneous | 8 | error of the noise sd, squared | -0." in page
-    for name in ("ablation.svg", "theorems.svg", "example3.svg"):
+    assert "| homogeneous | 8 | error of the noise sd, squared | -" in page
+    assert "| rbf | K=20, N=5000 | noise sd | 5.0e-01 | 5.0e-01 | 5.0e-01 | 2.5e-01 | 1 of 1 |" in page
+    assert "| rbf | K=20, N=5000 | theta | 4.0e+00 | 4.0e+00 | 4.0e+00 | 5.0e+00 | 0 of 1 |" in page
+    for name in ("ablation.svg", "theorems.svg", "example1.svg", "example3.svg", "sines.svg"):
         assert f"(experiments/{name})" in page
         assert (tmp_path / "experiments" / name).read_text().startswith("<?xml")
     assert any(target.met for target in targets)

@@ -55,3 +55,12 @@ def test_thetas_of_different_lengths_are_refused() -> None:
         weighted_average([Contribution("a", [1.0], 1), Contribution("b", [1.0, 2.0], 1)])
     with pytest.raises(DataError, match="one dimension"):
         weighted_average([Contribution("a", [[1.0]], 1)])
+
+
+def test_clients_that_agree_have_what_they_agree_on_for_an_average() -> None:
+    # 1/3 + 2/3 of a number is not always that number; a theta on its bound would leave it.
+    rng = np.random.default_rng(0)
+    for theta in rng.normal(size=(200, 3)):
+        weights = rng.integers(0, 50, 7) + np.eye(7, dtype=int)[0]
+        found = weighted_average([Contribution(str(place), theta, int(w)) for place, w in enumerate(weights)])
+        assert (found == theta).all()

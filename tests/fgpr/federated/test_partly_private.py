@@ -1,14 +1,14 @@
 """Private entries stay private and pay where clients differ."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from fgpr.experiments import private
+from fgpr.errors import DataError
 from fgpr.experiments.federations import FULL_BATCHES, optimum
 from fgpr.experiments.generators import gaussian_process
-from fgpr.experiments.models import likelihoods, model
+from fgpr.experiments.models import model
+from fgpr.federated import partly_private
+from fgpr.federated.kernel_choice import likelihoods_of
 from fgpr.federated.simulation import LocalData
 
 SPEC = model(1, "rbf")
@@ -23,13 +23,11 @@ def clients() -> tuple[LocalData, ...]:
 
 
 def _loss(clients: tuple[LocalData, ...], thetas: np.ndarray) -> float:
-    return sum(
-        part.value(theta).nats for part, theta in zip(likelihoods(SPEC.correlation, clients), thetas, strict=True)
-    )
+    return sum(part.value(theta).nats for part, theta in zip(likelihoods_of(SPEC, clients), thetas, strict=True))
 
 
 def test_the_optimum_finds_each_clients_noise(clients: tuple[LocalData, ...]) -> None:
-    found = private.optimum(SPEC, clients, "noise")
+    found = partly_private.optimum(SPEC, clients, "noise")
     assert found.private.tolist() == [False, True, False]
     assert np.exp(found.thetas[:, 1]) == pytest.approx([0.05, 0.8], rel=0.35)
     assert found.thetas[0, [0, 2]] == pytest.approx(found.thetas[1, [0, 2]], abs=0.0)
@@ -38,7 +36,7 @@ def test_the_optimum_finds_each_clients_noise(clients: tuple[LocalData, ...]) ->
 
 
 def test_no_step_from_the_optimum_is_better(clients: tuple[LocalData, ...]) -> None:
-    found = private.optimum(SPEC, clients, "both")
+    found = partly_private.optimum(SPEC, clients, "both")
     best = _loss(clients, found.thetas)
     for client, entry in ((0, 0), (0, 1), (1, 0), (1, 1)):
         for step in (-0.05, 0.05):
@@ -52,10 +50,16 @@ def test_no_step_from_the_optimum_is_better(clients: tuple[LocalData, ...]) -> N
 
 
 def test_rounds_share_the_lengthscale_alone(clients: tuple[LocalData, ...]) -> None:
-    settings = replace(FULL_BATCHES, rounds=25)
-    found = private.averaged(SPEC, clients, "both", settings, np.random.default_rng(0))
+    found = partly_private.averaged(SPEC, clients, "both", FULL_BATCHES.training, 25, np.random.default_rng(0))
     assert found.thetas[0, 2] == found.thetas[1, 2]
     assert np.exp(found.thetas[:, 1]) == pytest.approx([0.05, 0.8], rel=0.4)
     assert _loss(clients, found.thetas) == pytest.approx(
-        _loss(clients, private.optimum(SPEC, clients, "both").thetas), abs=3.0
+        _loss(clients, partly_private.optimum(SPEC, clients, "both").thetas), abs=3.0
     )
+
+
+def test_what_cannot_be_kept_and_no_clients_are_refused(clients: tuple[LocalData, ...]) -> None:
+    with pytest.raises(DataError, match="expected 'signal', 'noise', 'both'"):
+        partly_private.optimum(SPEC, clients, "length-scale")  # type: ignore[arg-type]  # what is refused
+    with pytest.raises(DataError, match="no clients"):
+        partly_private.averaged(SPEC, [], "both", FULL_BATCHES.training, 1, np.random.default_rng(0))
