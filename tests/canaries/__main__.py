@@ -113,10 +113,11 @@ def _look(folder: Path, url: str, rounds: int) -> Found:
             for party in site.parties[:-1]:
                 party.contribute(sent[party.name])
             # Before the last one closes the round: what is stored of the others.
-            for name, seen in _stored(site, number).items():
-                updates.append(sent[name])
-                stored.append(standardised(seen))
-            bare += [standardised(party.encoded[-1].astype("<u8").tobytes()) for party in site.parties[:-1]]
+            seen = _stored(site, number)
+            for party in site.parties[:-1]:
+                updates.append(sent[party.name])
+                stored.append(standardised(seen[party.name]))
+                bare.append(standardised(party.encoded[-1].astype("<u8").tobytes()))
             site.parties[-1].contribute()
             site.wait_for(number, Stage.OPENING)
             for party in site.parties:
