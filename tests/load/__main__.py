@@ -1,6 +1,6 @@
 """`make load`: rounds of up to 500 clients over HTTP, open loop. Exit status 1 where a target is missed.
 
-Each client comes when it is scheduled to, all at once or 40 a second; latencies count from then. What clients compute,
+Each client comes when it is scheduled to, all at once or 20 a second; latencies count from then. What clients compute,
 signatures of requests included, is done before the clock starts.
 """
 

@@ -28,7 +28,9 @@ KILLED_ARRIVALS = 20.0
 
 
 BURST_SECONDS = 0.25
-STEADY_RATE = 40.0
+STEADY_RATE = 20.0
+"""Clients a second. The targets have 60 of them served whole in 2 s, which is 30 a second. At a rate that a server
+cannot keep up with, the queue grows for as long as the measurement lasts, and a latency says no more than that."""
 
 
 class Pace(StrEnum):
@@ -36,7 +38,7 @@ class Pace(StrEnum):
 
     BURST: all within a quarter of a second, as agents do that wait for a plan and have little to learn. The round takes
     as long as the aggregator does.
-    STEADY: 40 a second, as those whose training takes different times. Latencies are those of a server that keeps up.
+    STEADY: 20 a second, as those whose training takes different times. Latencies are those of a server that keeps up.
     """
 
     BURST = "at once"
