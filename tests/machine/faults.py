@@ -51,6 +51,11 @@ class MortalDatabase(Database):
         self.fuse: Fuse | None = None
         self._dead = False
 
+    @property
+    def dead(self) -> bool:
+        """Whether its process was killed."""
+        return self._dead
+
     @contextmanager
     def _begin(self, *, writes: bool) -> Iterator[Connection]:
         if self._dead:

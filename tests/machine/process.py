@@ -35,6 +35,7 @@ class Shell:
     def __init__(self, settings: Settings, context: Context) -> None:
         self.app = main.create_app(settings, context)
         self.loop = asyncio.new_event_loop()
+        self.loop.set_exception_handler(_told)
 
     def close(self) -> None:
         """Close the loop."""
@@ -148,12 +149,21 @@ class Process:
         try:
             self.shell.app.state.aggregator = self._wiring
             self.shell.loop.run_until_complete(self.shell.app(scope, receive, send))
-        except Crash:
+        except asyncio.CancelledError as gone:
+            # Bodies are stored in a task of their own: killed there, the process answers no request that waits for it.
+            if self.database.dead:
+                raise Crash from gone
             raise
         except Exception:
             # Starlette raises again what it answered with 500.
             if not sent:
                 raise
+
+
+def _told(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    # That a process was killed is nothing unforeseen.
+    if not isinstance(context.get("exception"), Crash):
+        loop.default_exception_handler(context)
 
 
 async def _at_once(function: Callable[..., T], *arguments: Any, **_options: Any) -> T:
