@@ -42,7 +42,9 @@ def test_theta_comes_to_the_truth() -> None:
     assert gradient[-1] < 0.1 * gradient[0]
 
 
-def test_a_torque_of_table_3_is_learned_by_either_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def arm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A data folder with 750 rows of an arm whose seven torques are one."""
     rng = np.random.default_rng(1)
     q, v, a = (rng.uniform(-1.5, 1.5, (750, 7)) for _ in range(3))
     torques = np.tile((2.0 * np.sin(q[:, 0]) + a[:, 1])[:, np.newaxis], (1, 7))
@@ -51,11 +53,25 @@ def test_a_torque_of_table_3_is_learned_by_either_kernel(tmp_path: Path, monkeyp
         file.write(",".join(["row", *(f"c{place}" for place in range(28))]) + "\n")
         np.savetxt(file, np.column_stack([np.arange(750), q, v, a, torques]), delimiter=",")
     monkeypatch.setenv("FGPR_DATA", str(tmp_path))
+
+
+@pytest.mark.usefixtures("arm")
+def test_a_torque_of_table_3_is_learned_by_either_kernel() -> None:
     record = run_cell(Cell("table3", "3", "random", "fgpr-evidence", 1))
     assert record.error is None
     assert set(table3.MENU) == {name.removeprefix("rmse of ") for name in record.values if name.startswith("rmse of ")}
     assert record.values["rmse"] == record.values[f"rmse of {record.values['kernel']}"]
     assert max(record.values[f"rmse of {name}"] for name in table3.MENU) < 0.5
+
+
+@pytest.mark.usefixtures("arm")
+def test_devices_that_have_one_torque_share_its_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table3, "FEATURES", 200)
+    record = run_cell(Cell("table3", "3", "random", table3.HEADLINE, 1))
+    assert record.error is None
+    assert tuple(record.values["shares"]) in table3.SHARES
+    assert record.values["loss"] < record.values["loss of theta alone"]
+    assert record.values["rmse"] < 0.3
 
 
 def test_the_kernel_of_an_arm_is_linear_in_accelerations_alone() -> None:
