@@ -73,7 +73,7 @@ def one_input(cell: Cell) -> Values:
     values = table1.run(cell)
     if cell.seed != FIRST_SEED or cell.system not in _DRAWN:
         return values
-    drawn = draw_problem(problem_named(cell.item), cell.variant, cell.seed)  # type: ignore[arg-type]  # a design
+    drawn = draw_problem(problem_named(cell.item), cell.variant, cell.seed)
     high, order = drawn.clients[0], np.argsort(drawn.X[:, 0])
 
     def truth(X: Array) -> Array:

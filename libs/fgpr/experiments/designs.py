@@ -1,7 +1,6 @@
 """Where a client measures: designs in the unit cube."""
 
 from itertools import product
-from typing import Literal, get_args
 
 import numpy as np
 from scipy.stats import qmc
@@ -9,14 +8,12 @@ from scipy.stats import qmc
 from fgpr.errors import DataError
 from fgpr.gp.arrays import Array
 
-Design = Literal["corners", "uniform", "latin", "corners-alone"]
+DESIGNS = ("corners", "uniform", "latin", "corners-alone")
 """Corners of the cube and then uniform points, as the authors' designs have them; uniform points; a Latin hypercube;
 corners and nothing else."""
 
-DESIGNS: tuple[Design, ...] = get_args(Design)
 
-
-def draw(design: Design, rows: int, dimensions: int, rng: np.random.Generator) -> Array:
+def draw(design: str, rows: int, dimensions: int, rng: np.random.Generator) -> Array:
     """Points of shape (rows, dimensions).
 
     A design of corners has all of them where they are no more than half of its rows; of more, half as many as rows,

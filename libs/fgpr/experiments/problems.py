@@ -7,7 +7,7 @@ import numpy as np
 
 from fgpr.errors import DataError
 from fgpr.experiments import functions
-from fgpr.experiments.designs import Design, draw
+from fgpr.experiments.designs import draw
 from fgpr.federated.simulation import LocalData
 from fgpr.gp.arrays import Array
 from fgpr.gp.scaling import TargetScaling
@@ -79,7 +79,7 @@ class Drawn:
         return float(np.sqrt(np.mean((mean - self.y) ** 2)))
 
 
-def draw_problem(problem: Problem, design: Design, seed: int) -> Drawn:
+def draw_problem(problem: Problem, design: str, seed: int) -> Drawn:
     """The clients' designs and the test points of one seed."""
     rng = np.random.default_rng(seed)
     clients, scalings = [], []

@@ -9,7 +9,6 @@ import gzip
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +20,10 @@ from fgpr.federated.simulation import LocalData
 from fgpr.gp.arrays import Array
 from fgpr.gp.scaling import TargetScaling
 
-Split = Literal["random", "blocks"]
+SPLITS = ("random", "blocks")
 """Rows dealt to devices and to training and test at random, as the paper does; or contiguous pieces of the trajectory,
 the end of each kept for testing."""
 
-SPLITS: tuple[Split, ...] = get_args(Split)
 DEVICES = 25
 OUTPUTS = (1, 3, 5, 7)
 TEST_SHARE = 0.1
@@ -86,7 +84,7 @@ def read(folder: Path) -> Trajectory:
 
 
 def draw_devices(
-    trajectory: Trajectory, output: int, split: Split, seed: int, devices: int = DEVICES
+    trajectory: Trajectory, output: int, split: str, seed: int, devices: int = DEVICES
 ) -> tuple[Device, ...]:
     """The devices of one output.
 

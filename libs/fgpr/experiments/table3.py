@@ -88,7 +88,7 @@ def run(cell: Cell) -> Values:
         DataError: the data are not there.
     """
     trajectory = read(data_folder())
-    devices = draw_devices(trajectory, int(cell.item), cell.variant, cell.seed)  # type: ignore[arg-type]  # a split
+    devices = draw_devices(trajectory, int(cell.item), cell.variant, cell.seed)
     return {**_RUNS[cell.system](devices, cell.seed), "rows": len(trajectory.X)}
 
 

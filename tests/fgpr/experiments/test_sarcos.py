@@ -67,7 +67,7 @@ def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="output 8: there are 1 to 7"):
         draw_devices(trajectory, 8, "random", 0)
     with pytest.raises(DataError, match="no split is named 'time'"):
-        draw_devices(trajectory, 1, "time", 0)  # type: ignore[arg-type]  # the fault that is tested
+        draw_devices(trajectory, 1, "time", 0)
 
 
 def test_a_file_without_places_is_refused(tmp_path: Path) -> None:
