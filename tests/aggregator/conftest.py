@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from aggregator import logs
 from support.aggregator import Aggregator, served
 
 
@@ -29,3 +30,9 @@ def unused_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def logs_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that run in this process leave its logs alone, which belong to other tests too."""
+    monkeypatch.setattr(logs, "configure", lambda: None)

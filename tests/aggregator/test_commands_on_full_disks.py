@@ -3,7 +3,6 @@
 The disks are real ones of a few hundred kilobytes, mounted for one process only; without root that test is skipped.
 """
 
-import json
 import os
 import socket
 import subprocess
@@ -13,8 +12,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from aggregator import logs
 from aggregator.cli import app
+from support.mounts import told_by
 
 PROGRAM = """
 import contextlib, json, sqlite3, subprocess, sys
@@ -85,18 +84,7 @@ print(json.dumps(told))
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts take root")
 def test_full_disks(tmp_path: Path) -> None:
-    if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode:
-        pytest.skip("no mounts of one's own here")
-    done = subprocess.run(
-        ["unshare", "-m", sys.executable, "-c", PROGRAM, str(tmp_path)],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout.splitlines()[-1])
+    told = told_by(PROGRAM, tmp_path, seconds=600)
     backups = told.pop("backups")
     # The largest disk takes it, the smallest does not; between them it is whole, or there is none.
     assert [one[0][0] for one in (backups[0], backups[-1])] == [1, 0]
@@ -125,9 +113,8 @@ def test_output_that_has_no_room() -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_addresses_that_cannot_be_listened_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The logs of this process belong to other tests too.
-    monkeypatch.setattr(logs, "configure", lambda: None)
+@pytest.mark.usefixtures("logs_as_they_are")
+def test_addresses_that_cannot_be_listened_on(tmp_path: Path) -> None:
     options = ["--database", f"sqlite:///{tmp_path / 'x.db'}", "--keys", str(tmp_path / "keys")]
     assert CliRunner().invoke(app, ["migrate", *options]).exit_code == 0
     with socket.create_server(("127.0.0.1", 0)) as taken:

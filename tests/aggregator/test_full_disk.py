@@ -3,16 +3,13 @@
 The disk is a real one of a few megabytes, mounted for one process only; without root the test is skipped.
 """
 
-import json
 import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).resolve().parents[1]
+from support.mounts import told_by
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.geteuid() != 0, reason="mounts take root")]
 
@@ -75,19 +72,8 @@ print(json.dumps(told))
 
 
 def test_a_disk_that_fills_up_is_a_503_and_not_ready_and_it_recovers() -> None:
-    if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode:
-        pytest.skip("no mounts of one's own here")
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(
-            ["unshare", "-m", "sh", "-ec", MOUNT, "sh", folder, sys.executable, "-c", PROGRAM, folder],
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout.splitlines()[-1])
+        told = told_by(PROGRAM, Path(folder), "sh", "-ec", MOUNT, "sh", folder, seconds=120)
     assert told.pop("reason").startswith("database: the database does not answer")
     assert told == {
         "before": 200,

@@ -11,6 +11,7 @@ BACKUPS = "services/aggregator/backup_commands.py"
 INSTALLATION = "services/aggregator/storage/installation.py"
 API = "services/client_agent/api.py"
 BACKUP_TESTS = "aggregator/test_backup_commands.py"
+FILE_TESTS = "aggregator/test_backup_files.py"
 WORTHLESS = f"{BACKUP_TESTS}::test_what_was_signed_or_issued_before_is_worth_nothing"
 LOST = f"{BACKUP_TESTS}::test_a_log_that_lost_entries_is_not_served"
 OTHER_KEY = "aggregator/test_cli.py::test_a_database_in_use_takes_no_other_service_key"
@@ -175,7 +176,7 @@ DEFENCES: list[Defence] = [
         "nor what is no backup",
         BACKUPS,
         "schema.check_schema(context.database, shown)",
-        tests=f"{BACKUP_TESTS}::test_what_is_no_backup",
+        tests=f"{FILE_TESTS}::test_what_is_no_backup",
         inside="_begin",
     ),
     defence(
@@ -191,7 +192,7 @@ DEFENCES: list[Defence] = [
         "whole, or none: no rows in a file beside it",
         BACKUPS,
         "if any(rest.exists() and rest.stat().st_size for rest in _files(draft)[1:]):",
-        tests=f"{BACKUP_TESTS}::test_a_backup_whose_log_is_not_written_back_is_none",
+        tests=f"{FILE_TESTS}::test_a_backup_whose_log_is_not_written_back_is_none",
     ),
     defence(
         "22",

@@ -1,7 +1,6 @@
 """Every row of one database goes into another, whichever of the two kinds each is, or nothing changes."""
 
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Table, select
 
-from aggregator import logs, main
+from aggregator import main
 from aggregator.service.inspection import verify_database
 from aggregator.storage import copying
 from aggregator.storage.announcements import Listener
@@ -17,19 +16,13 @@ from aggregator.storage.engine import Database
 from fgpr.auditlog import entries
 from fgpr.errors import Unavailable
 from fgpr.secagg.stages import Stage
-from support.aggregator import Aggregator, served, wait_until
+from support.aggregator import Aggregator, wait_until
 from support.backups import restored, run
 from support.databases import migrated_sqlite
 from support.postgres import Postgres
 from support.staff import Staff
 
-
-@pytest.fixture
-def aggregator(tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Aggregator]:
-    # The logs of this process belong to other tests too.
-    monkeypatch.setattr(logs, "configure", lambda: None)
-    with served(tmp_path, keeps_deadlines=False, url=database_url) as made:
-        yield made
+pytestmark = pytest.mark.usefixtures("logs_as_they_are")
 
 
 LOG = ("log_leaves", "log_nodes", "log_head")
