@@ -79,14 +79,24 @@ def test_the_search_finds_what_is_there(aggregator: Aggregator) -> None:
     assert hits(public.hex().encode(), {"key": public}) == ["key"]
 
 
+def test_no_spelling_is_short_enough_to_be_met_by_chance() -> None:
+    # RFC 4648 section 4: a character is six bits, so of 64 bits ten whole characters are their own.
+    drawn = random.Random(5)
+    for secret in (drawn.randbytes(8) for _ in range(200)):
+        assert min(len(one) for one in spellings(secret)) == 8
+        for lead in range(3):
+            before, after = drawn.randbytes(lead), drawn.randbytes(4)
+            text = base64.b64encode(before + secret + after)
+            assert any(len(one) == 10 and one in text for one in spellings(secret))
+
+
 def test_the_quick_search_finds_what_the_plain_one_finds() -> None:
     draw = random.Random(4)
     known = {f"secret {number}": draw.randbytes(draw.choice([8, 16, 32, 119])) for number in range(60)}
     noise = [draw.randbytes(draw.randrange(2000)) for _ in range(2000)]
     planted = list(known)[:30]
     for name in planted:
-        whole = [one for one in spellings(known[name]) if len(one) >= 8]
-        noise.insert(draw.randrange(len(noise)), draw.choice(whole))
+        noise.insert(draw.randrange(len(noise)), draw.choice(list(spellings(known[name]))))
     content = b"".join(noise)
     assert len(content) > 1_500_000
     assert scan(content, known) == sorted(planted)

@@ -22,10 +22,10 @@ def spellings(secret: bytes) -> Iterable[bytes]:
     yield secret.hex().encode()
     yield secret.hex().upper().encode()
     for lead in range(3):
-        whole = base64.b64encode(bytes(lead) + secret)
-        # Characters that only its own bytes decide.
-        yield whole[4 if lead else 0 : len(whole) - 4]
-        yield base64.urlsafe_b64encode(bytes(lead) + secret)[4 if lead else 0 : len(whole) - 4]
+        # All characters that only its own bytes decide: a spelling of fewer would be met by chance.
+        own = slice(-(-lead * 8 // 6), (lead + len(secret)) * 8 // 6)
+        yield base64.b64encode(bytes(lead) + secret)[own]
+        yield base64.urlsafe_b64encode(bytes(lead) + secret)[own]
 
 
 def hits(files: bytes, known: dict[str, bytes]) -> list[str]:
@@ -42,12 +42,11 @@ def masks(party: Party) -> list[bytes]:
 
 
 def scan(content: bytes, known: dict[str, bytes]) -> list[str]:
-    """As `hits`, for many megabytes and thousands of secrets; of each, spellings of 8 bytes or more."""
+    """As `hits`, for many megabytes and thousands of secrets, of 8 bytes or more each."""
     patterns: dict[bytes, list[tuple[str, bytes]]] = {}
     for name, secret in known.items():
         for one in spellings(secret):
-            if len(one) >= PREFIX:
-                patterns.setdefault(one[:PREFIX], []).append((name, one))
+            patterns.setdefault(one[:PREFIX], []).append((name, one))
     keys = np.sort(np.frombuffer(b"".join(patterns), dtype="<u8"))
     found: set[str] = set()
     for start in range(0, len(content), CHUNK):
