@@ -13,7 +13,7 @@ PAPER_STAMP := $(PAPER)/.ready
 LOCKED_EXTRAS := aggregator agent parquet experiments picture demo
 # What `make paper-quick` runs of the real data, where they are.
 QUICK_DATA = $(if $(wildcard $(or $(FGPR_DATA),data)/cmapss),"table2 --repeats 3 --item 2 --item 4 --item 7 --item 11") \
-	$(if $(wildcard $(or $(FGPR_DATA),data)/sarcos),"table3 --repeats 1 --system fgpr --variant random")
+	$(if $(wildcard $(or $(FGPR_DATA),data)/sarcos),"table3 --repeats 1 --system fgpr-shared --variant random")
 PAPER_BIN = $(if $(wildcard $(PAPER_STAMP)),$(PAPER)/bin,$(BIN))
 # What docs/experiments.md says made it.
 define PAPER_RUNS
@@ -25,6 +25,8 @@ export PAPER_RUNS
 # Parallel clients and tests want one BLAS thread each: two pools on two cores fight.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
+# Hundreds of processes begin in tests, and half of that time is compiling unless bytecode is kept.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: help setup setup-peers setup-flower setup-paper paper paper-report paper-quick demo test fuzz check openapi fmt bench bench-secagg attack proofs tamper bench-log kill load mutants liars privacy new-engines bench-predict lock clean containers-check machine pause replay defences soak canary recover agent-kills
 .DEFAULT_GOAL := help

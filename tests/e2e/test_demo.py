@@ -1,15 +1,13 @@
 """The demonstration as its user runs it: figures, dying agents, a kept database that is tampered with."""
 
 import json
-import os
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.demo_command import as_process, in_process
 from support.postgres import Postgres
 
 pytestmark = pytest.mark.slow
@@ -32,16 +30,11 @@ FIGURES = {
 }
 
 
-def _demo(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "demo.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=280, env=os.environ | {"COLUMNS": "80"})
-
-
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a short demonstration left behind."""
     folder = tmp_path_factory.mktemp("demo")
-    done = _demo(
+    done = as_process(
         *("--clients", "5", "--new-engines", "3", "--rounds", "3", "--seed", "1"),
         *("--keep", str(folder / "kept"), "--json", str(folder / "out.json"), "--report", str(folder / "report")),
     )
@@ -73,7 +66,7 @@ def test_a_picture_of_a_new_engine_is_drawn(kept: Path) -> None:
 
 
 def test_the_kept_database_verifies(kept: Path) -> None:
-    done = _demo("--verify", str(kept / "kept"))
+    done = as_process("--verify", str(kept / "kept"))
     assert done.returncode == 0, done.stderr
     assert "audit_verified true" in done.stdout
 
@@ -97,18 +90,18 @@ def test_one_changed_byte_is_found(kept: Path, table: str, column: str, key: str
         changed = document[:middle] + bytes([document[middle] ^ 1]) + document[middle + 1 :]
         connection.execute(f"update {table} set {column} = ? where {key} = ?", (changed, place))  # noqa: S608
     try:
-        done = _demo("--verify", str(kept / "kept"))
+        done = in_process("--verify", str(kept / "kept"))
     finally:
         with sqlite3.connect(path) as connection:
             connection.execute(f"update {table} set {column} = ? where {key} = ?", (document, place))  # noqa: S608
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert "audit_verified false" in done.stdout
     assert done.stderr.startswith("fgpr-demo: ")
     assert "Traceback" not in done.stderr
 
 
 def test_with_dying_agents_every_round_publishes(tmp_path: Path) -> None:
-    done = _demo(
+    done = as_process(
         *("--clients", "6", "--new-engines", "2", "--rounds", "3", "--drop", "0.2"),
         *("--keep", str(tmp_path / "kept"), "--json", str(tmp_path / "out.json")),
     )
@@ -127,23 +120,23 @@ def test_with_dying_agents_every_round_publishes(tmp_path: Path) -> None:
 
 
 def test_a_wish_that_cannot_be_met_is_one_line(tmp_path: Path) -> None:
-    done = _demo("--sensor", "1", "--clients", "4", "--new-engines", "1")
+    done = as_process("--sensor", "1", "--clients", "4", "--new-engines", "1")
     assert done.returncode == 1
     assert done.stderr.startswith("fgpr-demo: there is no sensor 1")
     assert len(done.stderr.splitlines()) == 1
-    done = _demo("--clients", "6", "--drop", "0.25")
-    assert done.returncode == 1
+    done = in_process("--clients", "6", "--drop", "0.25")
+    assert done.exit_code == 1
     assert done.stderr.startswith("fgpr-demo: drop 0.25 kills 2 of 6 agents in each round")
     (tmp_path / "old").write_text("something")
-    done = _demo("--keep", str(tmp_path))
-    assert (done.returncode, "not empty" in done.stderr) == (1, True)
-    done = _demo("--verify", str(tmp_path))
-    assert (done.returncode, "anchors.json" in done.stderr) == (1, True)
+    done = in_process("--keep", str(tmp_path))
+    assert (done.exit_code, "not empty" in done.stderr) == (1, True)
+    done = in_process("--verify", str(tmp_path))
+    assert (done.exit_code, "anchors.json" in done.stderr) == (1, True)
 
 
 def test_on_postgresql_the_same_holds(tmp_path: Path, postgresql: Postgres) -> None:
     with postgresql.database(migrated=False) as url:
-        done = _demo(
+        done = as_process(
             *("--clients", "4", "--new-engines", "1", "--rounds", "2", "--database", url),
             *("--keep", str(tmp_path / "kept"), "--json", str(tmp_path / "out.json")),
         )
@@ -151,5 +144,5 @@ def test_on_postgresql_the_same_holds(tmp_path: Path, postgresql: Postgres) -> N
         figures = _figures(tmp_path)
         assert (figures["rounds_published"], figures["audit_verified"]) == (2, True)
         assert figures["aggregate_max_error"] <= 1e-6
-        again = _demo("--verify", str(tmp_path / "kept"), "--database", url)
+        again = in_process("--verify", str(tmp_path / "kept"), "--database", url)
         assert "audit_verified true" in again.stdout

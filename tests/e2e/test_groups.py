@@ -1,10 +1,7 @@
 """Federations with groups from end to end: real agents that publish medians, and a liar that is outvoted."""
 
 import json
-import os
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -22,14 +19,10 @@ from fgpr.secagg.messages import LogPosition
 from fgpr.secagg.planning import AggregationRules
 from support.aggregator import Aggregator, served, settings_of
 from support.client import NAME
+from support.demo_command import as_process, in_process
 from support.party import Party
 
 pytestmark = pytest.mark.slow
-
-
-def _demo(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "demo.cli", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=280, env=os.environ | {"COLUMNS": "80"})
 
 
 def test_real_agents_in_groups_publish_medians_and_the_kept_trail_verifies_until_a_group_s_sum_is_changed(
@@ -37,7 +30,7 @@ def test_real_agents_in_groups_publish_medians_and_the_kept_trail_verifies_until
 ) -> None:
     out, kept = tmp_path / "out.json", tmp_path / "kept"
     wish = ("--clients", "15", "--new-engines", "2", "--rounds", "2", "--groups", "3", "--largest-step", "0.75")
-    done = _demo(*wish, "--keep", str(kept), "--json", str(out))
+    done = as_process(*wish, "--keep", str(kept), "--json", str(out))
     assert done.returncode == 0, done.stderr
     figures = json.loads(out.read_text())
     assert (figures["rounds_published"], figures["rounds_aborted"]) == (2, 0)
@@ -50,7 +43,7 @@ def test_real_agents_in_groups_publish_medians_and_the_kept_trail_verifies_until
         rows = connection.execute('select "index", leaf from log_leaves order by "index" desc').fetchall()
         place, leaf = next(row for row in rows if b'"kind":"prior"' in row[1])
     assert (plan["groups"], plan["combine"], plan["largest_step"], len(plan["dealt"])) == (3, "median", 0.75, 15)
-    assert _demo("--verify", str(kept)).stdout.startswith("audit_verified true")
+    assert in_process("--verify", str(kept)).stdout.startswith("audit_verified true")
     told = entries.decode(leaf)
     assert isinstance(told, entries.PriorPublished)
     opened = told.prior.message.opened
@@ -62,14 +55,14 @@ def test_real_agents_in_groups_publish_medians_and_the_kept_trail_verifies_until
         assert changed != leaf
         with sqlite3.connect(database) as connection:
             connection.execute('update log_leaves set leaf = ? where "index" = ?', (changed, place))
-        found = _demo("--verify", str(kept))
-        assert (found.returncode, found.stdout.startswith("audit_verified false")) == (1, True)
+        found = in_process("--verify", str(kept))
+        assert (found.exit_code, found.stdout.startswith("audit_verified false")) == (1, True)
 
 
 def test_wishes_for_groups_that_cannot_hide_anybody_are_one_line() -> None:
     for wish, reason in ((("8", "3"), "8 invited clients dealt to 3 groups"), (("8", "2"), "2 groups combined")):
-        done = _demo("--clients", wish[0], "--groups", wish[1])
-        assert (done.returncode, reason in done.stderr, len(done.stderr.splitlines())) == (1, True, 1)
+        done = in_process("--clients", wish[0], "--groups", wish[1])
+        assert (done.exit_code, reason in done.stderr, len(done.stderr.splitlines())) == (1, True, 1)
 
 
 RULES = AggregationRules(groups=3, combine="median")

@@ -25,10 +25,13 @@ def server() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("server")
 def test_everything_acknowledged_is_counted_on_both_databases() -> None:
-    played = dict(rounds([CLIENTS], DATABASES, slow=[0, 20]))
-    paces = ((Pace.BURST, 0), (Pace.STEADY, 0), (Pace.STEADY, 20))
-    alike = {Scene(database, CLIENTS, *pace) for database in DATABASES for pace in paces}
-    assert set(played) == {*alike, Scene("postgresql", CLIENTS, Pace.BURST, replicas=2)}
+    played = dict(rounds([CLIENTS], DATABASES[:1], slow=[20])) | dict(rounds([CLIENTS], DATABASES[1:], slow=[0]))
+    assert set(played) == {
+        Scene("sqlite", CLIENTS, Pace.STEADY, 20),
+        Scene("postgresql", CLIENTS, Pace.BURST),
+        Scene("postgresql", CLIENTS, Pace.STEADY),
+        Scene("postgresql", CLIENTS, Pace.BURST, replicas=2),
+    }
     for measured in played.values():
         seen = measured.seen
         assert (measured.lost, measured.published, dict(seen.refused)) == (0, True, {})

@@ -12,7 +12,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from fastapi import FastAPI
 from sqlalchemy import select
@@ -41,6 +40,7 @@ from support.client import NAME
 from support.databases import migrated_sqlite
 from support.federation import SPEC
 from support.party import Party, Recorded
+from support.prompt_server import PromptServer
 
 START = datetime(2031, 3, 9, 12, 0, 0, tzinfo=UTC)
 CONTRIBUTE_SECONDS = 600.0
@@ -252,13 +252,13 @@ def listening(app: FastAPI, context: Context, listener: socket.socket, *, keeps_
     """Serve an application on a socket, behind a gate; its database is closed with it."""
     config = serving.configure(app)
     config.lifespan = "on" if keeps_deadlines else "off"
-    server = uvicorn.Server(config)
+    server = PromptServer(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:
         yield config.http.gate  # type: ignore[union-attr]  # it is a class of ours
     finally:
-        server.should_exit = True
+        server.end()
         thread.join(30)
         context.database.close()
 

@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 
 from client_agent import api
 from fgpr import signatures
+from support.prompt_server import PromptServer
 
 
 class InProcess(httpx.BaseTransport):
@@ -39,7 +40,7 @@ class InProcess(httpx.BaseTransport):
 def serving(app: FastAPI) -> Iterator[str]:
     """The origin of `app` behind a real server on a socket."""
     config = uvicorn.Config(app, log_level="error", lifespan="off", ws="none")
-    server = uvicorn.Server(config)
+    server = PromptServer(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
@@ -47,7 +48,7 @@ def serving(app: FastAPI) -> Iterator[str]:
             # The socket listens already: what is sent before the server has started waits in its queue.
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
-            server.should_exit = True
+            server.end()
             thread.join(30)
 
 
