@@ -3,7 +3,7 @@
 from machine import campaign
 from machine.databases import NewDatabase
 
-EXAMPLES, STEPS = 6, 30
+EXAMPLES, STEPS = 4, 30
 
 
 def test_invariants_hold_in_random_lives_of_a_federation(new_database: NewDatabase) -> None:
