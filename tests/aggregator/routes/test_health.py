@@ -65,10 +65,11 @@ def test_metrics_of_a_whole_round(aggregator: Aggregator, parties: list[Party]) 
 
 def test_metrics_name_nobody_and_have_few_labels(aggregator: Aggregator, parties: list[Party]) -> None:
     origin = aggregator.settings.origin
-    for number in range(50):
-        httpx.get(f"{origin}/v1/invented/{number}")
-        httpx.get(f"{origin}/v1/federations/f{number}/rosters/{number}")
-    text = httpx.get(f"{origin}/metrics").text
+    with httpx.Client(base_url=origin) as client:
+        for number in range(50):
+            client.get(f"/v1/invented/{number}")
+            client.get(f"/v1/federations/f{number}/rosters/{number}")
+        text = client.get("/metrics").text
     for party in parties:
         assert party.name not in text
     names = {name for name, _ in labels(text)}

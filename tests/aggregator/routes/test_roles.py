@@ -58,7 +58,9 @@ class Scene:
         if signed_by_nobody:
             headers = {"Content-Type": "application/json"} if body else None
             origin = self.aggregator.settings.origin
-            return httpx.request(method, origin + filled, content=body, headers=headers, params=params).status_code
+            # Plain HTTP: loading the certificates of the world takes longer than the answer.
+            with httpx.Client(base_url=origin, verify=False) as client:
+                return client.request(method, filled, content=body, headers=headers, params=params).status_code
         transport = Recorded()
         send: dict[str, Callable[[Api], bytes]] = {
             "GET": lambda api: api.get(filled, params),
