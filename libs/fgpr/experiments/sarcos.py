@@ -6,6 +6,7 @@ training rows, so that nothing is tested on it: each device keeps a share of its
 """
 
 import gzip
+import zlib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from scipy.io import loadmat
+from scipy.io.matlab import MatReadError
 
 from fgpr.errors import DataError
 from fgpr.experiments.folder import present
@@ -31,6 +33,10 @@ TEST_SHARE = 0.1
 
 INPUTS, TORQUES = 21, 7
 
+_VARIABLE = "sarcos_inv"
+_UNREADABLE = (MatReadError, OSError, EOFError, zlib.error, ValueError, TypeError, NotImplementedError)
+"""What `loadmat` raises for a file that is cut off, of another form, or of MATLAB 7.3."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trajectory:
@@ -39,12 +45,10 @@ class Trajectory:
     Attributes:
         X: positions, velocities, accelerations, shape (n, 21).
         torques: shape (n, 7).
-        whole: all 44,484 training rows, not a subset.
     """
 
     X: Array
     torques: Array
-    whole: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,16 +75,21 @@ def read(folder: Path) -> Trajectory:
     """
     whole = folder / "sarcos" / "sarcos_inv.mat"
     if whole.is_file():
-        return _trajectory(np.asarray(loadmat(whole)["sarcos_inv"], dtype=np.float64), whole, whole=True)
+        return _trajectory(_matrix(whole), whole)
     subset = present(folder / "sarcos" / "sarcos_derived_rows.csv.gz")
-    with gzip.open(subset, "rt", encoding="utf-8") as file:
-        names = file.readline().strip().split(",")
-        if "row" not in names:
-            raise DataError(f"{subset}: no column 'row', the place of each row in the whole file")
-        rows = np.loadtxt(file, delimiter=",", ndmin=2)
+    try:
+        with gzip.open(subset, "rt", encoding="utf-8") as file:
+            names = file.readline().strip().split(",")
+            rows = np.loadtxt(file, delimiter=",", ndmin=2)
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        raise DataError(f"{subset}: {error}") from error
+    if "row" not in names:
+        raise DataError(f"{subset}: no column 'row', the place of each row in the whole file")
+    if rows.shape[1] != len(names):
+        raise DataError(f"{subset}: {len(names)} names of columns over {rows.shape[1]} numbers a row")
     place = names.index("row")
     order = np.argsort(rows[:, place])
-    return _trajectory(np.delete(rows, place, axis=1)[order], subset, whole=False)
+    return _trajectory(np.delete(rows, place, axis=1)[order], subset)
 
 
 def draw_devices(
@@ -126,7 +135,17 @@ def _device(name: str, trajectory: Trajectory, output: int, places: NDArray[np.i
     )
 
 
-def _trajectory(rows: Array, path: Path, whole: bool) -> Trajectory:
+def _matrix(path: Path) -> Array:
+    """What the MATLAB file calls sarcos_inv."""
+    try:
+        return np.asarray(loadmat(path, variable_names=[_VARIABLE])[_VARIABLE], dtype=np.float64)
+    except KeyError as error:
+        raise DataError(f"{path}: no variable {_VARIABLE!r}") from error
+    except _UNREADABLE as error:
+        raise DataError(f"{path}: {error}") from error
+
+
+def _trajectory(rows: Array, path: Path) -> Trajectory:
     if rows.ndim != 2 or rows.shape[1] != INPUTS + TORQUES or not np.isfinite(rows).all():
         raise DataError(f"{path}: expected {INPUTS + TORQUES} finite numbers a row, found shape {rows.shape}")
-    return Trajectory(rows[:, :INPUTS], rows[:, INPUTS:], whole)
+    return Trajectory(rows[:, :INPUTS], rows[:, INPUTS:])

@@ -1,6 +1,7 @@
 """SARCOS dealt to devices: on rows made here, and on the subset where it is."""
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,6 @@ def subset(folder: Path, values: np.ndarray, places: np.ndarray, header: str = "
 def test_the_subset_is_put_in_the_order_of_time(tmp_path: Path) -> None:
     values, places = rows(30), np.random.default_rng(1).permutation(30)
     trajectory = read(subset(tmp_path, values, places))
-    assert not trajectory.whole
     assert trajectory.X[places] == pytest.approx(values[:, :21])
     assert trajectory.torques[places] == pytest.approx(values[:, 21:])
 
@@ -38,7 +38,7 @@ def test_the_whole_file_is_preferred(tmp_path: Path) -> None:
     values = rows(40)
     savemat(subset(tmp_path, values[:5], np.arange(5)) / "sarcos" / "sarcos_inv.mat", {"sarcos_inv": values})
     trajectory = read(tmp_path)
-    assert trajectory.whole
+    assert len(trajectory.X) == 40
     assert pytest.approx(values[:, :21]) == trajectory.X
 
 
@@ -75,9 +75,76 @@ def test_a_file_without_places_is_refused(tmp_path: Path) -> None:
         read(subset(tmp_path, rows(3), np.arange(3), ",".join(["place", *NAMES[1:]])))
 
 
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-200])
+
+
+def _no_archive(path: Path) -> None:
+    path.write_text("row,q0")
+
+
+def _broken_inside(path: Path) -> None:
+    whole = bytearray(path.read_bytes())
+    whole[200:260] = bytes(60)
+    path.write_bytes(whole)
+
+
+def _words(path: Path) -> None:
+    path.write_bytes(gzip.compress((",".join(NAMES) + "\none,two\n").encode()))
+
+
+def _fewer_numbers_than_names(path: Path) -> None:
+    path.write_bytes(gzip.compress((",".join([*NAMES[1:], "row"]) + "\n1,2\n3,4\n").encode()))
+
+
+def _other_characters(path: Path) -> None:
+    path.write_bytes(gzip.compress(b"row,\xff\xfe\n1,2\n"))
+
+
+@pytest.mark.parametrize(
+    "spoil", [_cut, _no_archive, _broken_inside, _words, _fewer_numbers_than_names, _other_characters]
+)
+def test_a_spoilt_subset_is_named(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+    path = subset(tmp_path, rows(30), np.arange(30)) / "sarcos" / "sarcos_derived_rows.csv.gz"
+    spoil(path)
+    with pytest.raises(DataError, match=r"sarcos_derived_rows\.csv\.gz: "):
+        read(tmp_path)
+
+
+def _as_hdf5(path: Path) -> None:
+    # A file of MATLAB 7.3 has version 2 in its header, and HDF5 behind it, which SciPy does not read.
+    whole = bytearray(path.read_bytes())
+    whole[124:126] = b"\x00\x02"
+    path.write_bytes(whole)
+
+
+def _empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _of_words(path: Path) -> None:
+    savemat(path, {"sarcos_inv": np.array(["some", "words"])})
+
+
+@pytest.mark.parametrize("spoil", [_cut, _no_archive, _as_hdf5, _empty, _of_words])
+def test_a_spoilt_whole_file_is_named(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+    path = subset(tmp_path, rows(5), np.arange(5)) / "sarcos" / "sarcos_inv.mat"
+    savemat(path, {"sarcos_inv": rows(40)})
+    spoil(path)
+    with pytest.raises(DataError, match=r"sarcos_inv\.mat: "):
+        read(tmp_path)
+
+
+def test_a_whole_file_without_its_variable_is_named(tmp_path: Path) -> None:
+    path = subset(tmp_path, rows(5), np.arange(5)) / "sarcos" / "sarcos_inv.mat"
+    savemat(path, {"sarcos": rows(40)})
+    with pytest.raises(DataError, match="no variable 'sarcos_inv'"):
+        read(tmp_path)
+
+
 @pytest.mark.data
 def test_the_real_subset(real_data: Path) -> None:
     trajectory = read(real_data)
-    assert trajectory.whole or len(trajectory.X) == 12_901
+    assert len(trajectory.X) in (12_901, 44_484)
     devices = draw_devices(trajectory, 1, "random", 0)
     assert {device.training.y.size + device.y.size for device in devices} <= {516, 517, 1779, 1780}
