@@ -121,7 +121,7 @@ def ablation(cell: Cell) -> Values:
 
 EXAMPLE3 = Experiment(
     "example3",
-    "Example 3: a bad start is mended",
+    "Example 3: RMSE round by round, from a bad start",
     (System("fgpr", "FGPR, SGD", described(RECOVERY) | {"start": list(BAD_START)}),),
     ("sine",),
     ("",),

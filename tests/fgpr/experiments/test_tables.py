@@ -14,11 +14,14 @@ from fgpr.experiments.theorems import GRADIENT_ROUNDS, NOISE_ROUNDS
 from fgpr.gp.posterior import condition
 
 
-def test_every_quick_system_of_table_1_beats_the_papers_separate() -> None:
-    for system in ("fgpr-evidence", "fgpr", "fgpr-private", "separate"):
-        record = run_cell(Cell("table1", "CURRIN", "corners", system, 1))
-        assert record.error is None
-        assert record.values["rmse"] < 0.301
+@pytest.mark.parametrize(
+    ("system", "most"), [("fgpr-evidence", 0.04), ("fgpr", 0.06), ("fgpr-private", 0.06), ("separate", 0.12)]
+)
+def test_every_quick_system_of_table_1_comes_to_its_usual_error(system: str, most: float) -> None:
+    # Over the seeds of the table these have means of .046 to .092; on this seed .025 to .084.
+    record = run_cell(Cell("table1", "CURRIN", "corners", system, 1))
+    assert record.error is None
+    assert record.values["rmse"] < most
 
 
 def test_one_model_fits_opposite_sines_and_a_bad_start_is_mended() -> None:
@@ -94,5 +97,7 @@ def test_a_sensor_of_table_2(real_data: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("FGPR_DATA", str(real_data))
     optimum = run_cell(Cell("table2", "4", "", "fgpr-optimum", 1)).values
     polynomial = run_cell(Cell("table2", "4", "", "polynomial", 1)).values
-    # The noise that FD001's sensor 4 has, in sds of an engine, is the floor of any prediction.
-    assert 0.45 < optimum["noise sd"] < optimum["rmse"] < polynomial["rmse"]
+    # Sensor 4 moves little but for its noise: the error on new engines is near what the training engines' fit has.
+    assert 0.45 < optimum["noise sd"] < 0.55
+    assert optimum["rmse"] == pytest.approx(optimum["noise sd"], rel=0.1)
+    assert optimum["rmse"] < polynomial["rmse"]
