@@ -38,9 +38,6 @@ class Settings:
 MINI_BATCHES = Settings(TrainingSettings("adam", 0.1, decay=0.01, steps=10, batch_size=32), 100)
 """The paper's way: E = 10 local steps on 32 rows, 100 rounds; Adam, whose rate falls from 0.1 to 0.009."""
 
-FULL_BATCHES = Settings(TrainingSettings("adam", 0.1, decay=0.01, steps=5), 100)
-"""All rows in each of E = 5 steps."""
-
 SGD = Settings(TrainingSettings("sgd", 0.5, decay=0.01, steps=10, batch_size=32, max_gradient=1.0), 100)
 """Plain stochastic gradient descent, as in the paper's Algorithm 2."""
 
@@ -61,20 +58,10 @@ def averaged(spec: ModelSpec, clients: Clients, settings: Settings, rng: np.rand
     return Learned(spec, theta, pooled.pooled_loss(likelihoods_of(spec, clients), theta))
 
 
-def optimum(spec: ModelSpec, clients: Clients, weights: Sequence[float] | None = None) -> Learned:
-    """The exact optimum of the federated objective, from several starts.
-
-    Args:
-        spec: the model.
-        clients: whose rows count.
-        weights: p_k in place of n_k / N; for them the objective is sum_k p_k L_k / n_k.
-    """
-    parts = likelihoods_of(spec, clients)
-    if weights is None:
-        found = pooled.optimise(parts, spec.bounds, starts(spec))
-        return Learned(spec, found.theta, found.loss)
-    theta = weighted_optimum(spec, clients, weights)
-    return Learned(spec, theta, pooled.pooled_loss(parts, theta))
+def optimum(spec: ModelSpec, clients: Clients) -> Learned:
+    """The exact optimum of the federated objective, from several starts."""
+    found = pooled.optimise(likelihoods_of(spec, clients), spec.bounds, starts(spec))
+    return Learned(spec, found.theta, found.loss)
 
 
 def descended(spec: ModelSpec, clients: Clients, iterations: int, ranges: float) -> Learned:
@@ -92,7 +79,12 @@ def descended(spec: ModelSpec, clients: Clients, iterations: int, ranges: float)
 
 
 def weighted_optimum(spec: ModelSpec, clients: Clients, weights: Sequence[float]) -> Array:
-    """The theta that minimises sum_k p_k L_k / n_k.
+    """The theta that minimises sum_k p_k L_k / n_k, from several starts.
+
+    Args:
+        spec: the model.
+        clients: whose rows count.
+        weights: p_k, in place of the n_k / N of `optimum`.
 
     Raises:
         DataError: not one weight a client, or one below 0.

@@ -20,11 +20,6 @@ try:
 except ModuleNotFoundError:
     torch = None
 
-LAYERS = (1, 2, 3, 4)
-"""Depths that are tried where the depth is chosen."""
-
-_CHOSEN_LAYERS = 2
-
 
 @dataclass(frozen=True, slots=True)
 class NeuralSettings:
@@ -40,7 +35,7 @@ class NeuralSettings:
         proximity: lambda of Ditto.
     """
 
-    layers: int = _CHOSEN_LAYERS
+    layers: int = 2
     width: int = 64
     rounds: int = 100
     steps: int = 10
