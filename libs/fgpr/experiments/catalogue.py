@@ -6,7 +6,7 @@ from fgpr.experiments.demonstrations import ABLATION, EXAMPLE3, ONE_INPUT, SINES
 from fgpr.experiments.experiment import Experiment
 from fgpr.experiments.table1 import CORNERS_ALONE, TABLE1
 from fgpr.experiments.table2 import TABLE2
-from fgpr.experiments.table3 import TABLE3
+from fgpr.experiments.table3 import TABLE3, TABLE3_WHOLE
 from fgpr.experiments.theorems import THEOREMS
 
 _ALL = (
@@ -14,6 +14,7 @@ _ALL = (
     CORNERS_ALONE,
     TABLE2,
     TABLE3,
+    TABLE3_WHOLE,
     EXAMPLE1,
     EXAMPLE2,
     EXAMPLE3,

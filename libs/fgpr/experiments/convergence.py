@@ -29,7 +29,11 @@ MOST_ROWS, FEWEST_ROWS = 10_000, 10
 
 UNBALANCED_CLIENTS = 20
 
-_SYSTEM = (System("fgpr", "FGPR, SGD", {"rounds": ROUNDS} | TRAINING.to_json()),)
+_SETTINGS = {"rounds": ROUNDS} | TRAINING.to_json()
+_BALANCED = (System("fgpr", "FGPR, SGD", _SETTINGS | {"rows": SCENES}),)
+_UNBALANCED = (
+    System("fgpr", "FGPR, SGD", _SETTINGS | {"clients": UNBALANCED_CLIENTS, "rows": [FEWEST_ROWS, MOST_ROWS]}),
+)
 
 
 def example_1(cell: Cell) -> Values:
@@ -81,8 +85,8 @@ def path_of(
 
 EXAMPLE1 = Experiment(
     "example1",
-    "Example 1: theta of the federation comes to the truth, balanced clients",
-    _SYSTEM,
+    "Example 1: how near theta of the federation comes to the truth, balanced clients",
+    _BALANCED,
     tuple(SCENES),
     ("matern-3/2", "rbf"),
     first_seed=100,
@@ -91,8 +95,8 @@ EXAMPLE1 = Experiment(
 )
 EXAMPLE2 = Experiment(
     "example2",
-    "Example 2: theta of the federation comes to the truth, clients of 10 to 10,000 rows",
-    _SYSTEM,
+    "Example 2: how near theta of the federation comes to the truth, clients of 10 to 10,000 rows",
+    _UNBALANCED,
     ("K=20",),
     ("rbf",),
     first_seed=100,

@@ -12,7 +12,7 @@ from fgpr.experiments import federations, table1
 from fgpr.experiments.experiment import Experiment, System, Values
 from fgpr.experiments.federations import MINI_BATCHES, Settings
 from fgpr.experiments.generators import noisy_sine, opposite_sines
-from fgpr.experiments.models import MENU, model, predicted
+from fgpr.experiments.models import MENU, MODEL, model, predicted
 from fgpr.experiments.neural import Networks, NeuralSettings
 from fgpr.experiments.posteriors import FIRST_SEED, Curve, fitted, posterior
 from fgpr.experiments.problems import draw_problem, problem_named
@@ -147,7 +147,7 @@ ABLATION = Experiment(
     "CURRIN by the weight p_1 of the high fidelity",
     (
         System("fgpr", "FGPR, FedAvg with Adam", described(MINI_BATCHES)),
-        System("fgpr-optimum", "FGPR, exact optimum", {"kernel": "rbf"}),
+        System("fgpr-optimum", "FGPR, exact optimum", {"kernel": "rbf", **MODEL}),
     ),
     SHARES,
     ("",),

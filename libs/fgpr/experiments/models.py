@@ -1,9 +1,13 @@
 """Models of the experiments: features x1 to xd on one range, default bounds, and the menu of kernels."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from fgpr.federated.simulation import LocalData
 from fgpr.gp.arrays import Array
+from fgpr.gp.hyperparameters import NOISE
 from fgpr.gp.model import Feature, ModelSpec, Target
 from fgpr.gp.posterior import condition
 
@@ -30,6 +34,13 @@ def model(dimensions: int, kernel: str, lower: float = 0.0, upper: float = 1.0) 
     text = " + ".join(["rbf", *(f"rbf({name})" for name in names)]) if kernel == ADDITIVE else kernel
     features = [Feature(name, "1", lower, upper) for name in names]
     return ModelSpec.with_default_bounds(features, Target("y", "1", "none"), text)
+
+
+LEAST_NOISE = round(float(np.exp(model(1, "rbf").bounds.lower[NOISE])), 9)
+"""The floor of the noise sd: the library's default, and that of all Gaussian processes here."""
+
+MODEL: Mapping[str, Any] = {"start ranges": list(START_RANGES), "least noise sd": LEAST_NOISE}
+"""Settings that every exact optimum has beside its kernel."""
 
 
 def starts(spec: ModelSpec, ranges: tuple[float, ...] = START_RANGES) -> list[Array]:

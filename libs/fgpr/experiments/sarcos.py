@@ -1,8 +1,8 @@
 """SARCOS, the inverse dynamics of a robot arm: 21 inputs, 7 torques, dealt to 25 devices at random or in blocks.
 
-The whole training file is `sarcos/sarcos_inv.mat`. Without it the 12,901 rows of `sarcos/sarcos_derived_rows.csv.gz`
-are taken, each with its place in that file; then all figures are those of a subset. The official test file repeats
-training rows, so that nothing is tested on it: each device keeps a share of its own rows for that.
+The subset is `sarcos/sarcos_derived_rows.csv.gz`: 12,901 rows, each with its place in the whole training file, which is
+`sarcos/sarcos_inv.mat`. The official test file repeats training rows, so that nothing is tested on it: each device
+keeps a share of its own rows for that.
 """
 
 import gzip
@@ -67,15 +67,23 @@ class Device:
 
 
 @lru_cache(maxsize=1)
-def read(folder: Path) -> Trajectory:
-    """The trajectory: the whole file where it is, else the subset.
+def read_whole(folder: Path) -> Trajectory:
+    """All 44,484 training rows.
 
     Raises:
-        DataError: neither is there, or it is not of this form.
+        DataError: the file is not there, or not of this form.
     """
-    whole = folder / "sarcos" / "sarcos_inv.mat"
-    if whole.is_file():
-        return _trajectory(_matrix(whole), whole)
+    whole = present(folder / "sarcos" / "sarcos_inv.mat")
+    return _trajectory(_matrix(whole), whole)
+
+
+@lru_cache(maxsize=1)
+def read_subset(folder: Path) -> Trajectory:
+    """The 12,901 rows of the subset.
+
+    Raises:
+        DataError: the file is not there, or not of this form.
+    """
     subset = present(folder / "sarcos" / "sarcos_derived_rows.csv.gz")
     try:
         with gzip.open(subset, "rt", encoding="utf-8") as file:

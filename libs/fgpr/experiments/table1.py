@@ -11,7 +11,7 @@ from fgpr.experiments.autoregressive import CoKriging
 from fgpr.experiments.deep import DeepSettings, deep_mean
 from fgpr.experiments.experiment import Experiment, System, Values
 from fgpr.experiments.federations import MINI_BATCHES, SGD, Settings
-from fgpr.experiments.models import MENU, model, predicted, starts
+from fgpr.experiments.models import LEAST_NOISE, MENU, MODEL, model, predicted, starts
 from fgpr.experiments.problems import PROBLEMS, Drawn, draw_problem, problem_named
 from fgpr.experiments.records import Cell
 from fgpr.experiments.separate import STARTS, separate
@@ -20,13 +20,14 @@ from fgpr.federated.kernel_choice import Learned, leave_one_out_loss
 from fgpr.federated.participation import proportional_sample
 
 SAMPLED = replace(MINI_BATCHES, participation=proportional_sample(1, replacement=True))
+ALONE = {"starts": STARTS, "least noise sd": LEAST_NOISE}
 HEADLINE = "fgpr-evidence"
 """The one setting that targets are judged by, fixed before the seeds of the table were drawn."""
 
 
 def described(settings: Settings) -> dict[str, Any]:
     """Settings of a federation as JSON."""
-    return {"rounds": settings.rounds} | settings.training.to_json()
+    return {"rounds": settings.rounds, "least noise sd": LEAST_NOISE} | settings.training.to_json()
 
 
 def described_deep(settings: DeepSettings) -> dict[str, Any]:
@@ -35,14 +36,23 @@ def described_deep(settings: DeepSettings) -> dict[str, Any]:
 
 
 SYSTEMS = (
-    System(HEADLINE, "FGPR, kernel by evidence", {"menu": list(MENU), "training": "exact optimum"}),
+    System(HEADLINE, "FGPR, kernel by evidence", {"menu": list(MENU), "training": "exact optimum", **MODEL}),
     System("fgpr", "FGPR, FedAvg with Adam, RBF", described(MINI_BATCHES)),
     System("fgpr-sampled", "FGPR, one client a round drawn by p_k", described(SAMPLED) | {"sample": 1}),
     System("fgpr-sgd", "FGPR, FedAvg with SGD", described(SGD)),
-    System("fgpr-private", "FGPR, signal and noise private", {"training": "exact optimum", "kernel": "rbf"}),
-    System("separate", "Separate, RBF", {"starts": STARTS, "kernel": "rbf"}),
-    System("separate-evidence", "Separate, kernel by its own evidence", {"starts": STARTS, "menu": list(MENU)}),
-    System("ar", "AR", {"starts": autoregressive.STARTS, "kernel": "rbf", "training": "best of short descents"}),
+    System("fgpr-private", "FGPR, signal and noise private", {"training": "exact optimum", "kernel": "rbf", **MODEL}),
+    System("separate", "Separate, RBF", {"kernel": "rbf", **ALONE}),
+    System("separate-evidence", "Separate, kernel by its own evidence", {"menu": list(MENU), **ALONE}),
+    System(
+        "ar",
+        "AR",
+        {
+            "starts": autoregressive.STARTS,
+            "kernel": "rbf",
+            "training": "best of short descents",
+            "least noise sd": LEAST_NOISE,
+        },
+    ),
     System("deep", "Deep", described_deep(DeepSettings()), needs_torch=True),
 )
 

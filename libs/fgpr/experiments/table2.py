@@ -9,13 +9,13 @@ from dataclasses import asdict
 import numpy as np
 
 from fgpr.experiments import federations
-from fgpr.experiments.engines import SENSORS, Engines, draw_engines
+from fgpr.experiments.engines import NEW, SENSORS, TRAINING, Engines, draw_engines
 from fgpr.experiments.experiment import Experiment, System, Values
 from fgpr.experiments.federations import Settings
 from fgpr.experiments.folder import data_folder
-from fgpr.experiments.models import model, predicted
+from fgpr.experiments.models import LEAST_NOISE, MODEL, model, predicted
 from fgpr.experiments.neural import Networks, NeuralSettings
-from fgpr.experiments.polynomial import DEGREES, LOCAL_STEPS, ROUNDS, least_squares, train_polynomial
+from fgpr.experiments.polynomial import DEGREES, LOCAL_STEPS, RATE, ROUNDS, least_squares, train_polynomial
 from fgpr.experiments.records import Cell
 from fgpr.experiments.separate import separate
 from fgpr.experiments.table1 import described
@@ -28,14 +28,22 @@ FEDERATION = Settings(TrainingSettings("adam", 0.1, decay=0.05, steps=5, batch_s
 NETWORK = NeuralSettings(layers=2, width=32, rounds=60, steps=5, batch_size=64, rate=1e-2)
 LOCAL_STARTS = 3
 
+_DEAL = {"training engines": TRAINING, "new engines": NEW}
+
 SYSTEMS = (
-    System("fgpr", "FGPR, RBF", described(FEDERATION)),
-    System("fgpr-optimum", "FGPR, exact optimum", {"kernel": "rbf"}),
-    System("separate", "GP of each engine alone", {"kernel": "rbf", "starts": LOCAL_STARTS}),
+    System("fgpr", "FGPR, RBF", described(FEDERATION) | _DEAL),
+    System("fgpr-optimum", "FGPR, exact optimum", {"kernel": "rbf", **MODEL, **_DEAL}),
     System(
-        "polynomial", "Polynomial, FedAvg", {"degrees": list(DEGREES), "rounds": ROUNDS, "local steps": LOCAL_STEPS}
+        "separate",
+        "GP of each engine alone",
+        {"kernel": "rbf", "starts": LOCAL_STARTS, "least noise sd": LEAST_NOISE, **_DEAL},
     ),
-    System("neural", "Neural, FedAvg", asdict(NETWORK), needs_torch=True),
+    System(
+        "polynomial",
+        "Polynomial, FedAvg",
+        {"degrees": list(DEGREES), "rounds": ROUNDS, "local steps": LOCAL_STEPS, "rate": RATE, **_DEAL},
+    ),
+    System("neural", "Neural, FedAvg", asdict(NETWORK) | _DEAL, needs_torch=True),
 )
 
 

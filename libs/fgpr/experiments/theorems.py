@@ -25,8 +25,11 @@ from fgpr.gp.model import ModelSpec
 from fgpr.gp.training_settings import TrainingSettings
 
 ROUNDS = 100
-TRAINING = TrainingSettings("sgd", 0.25, decay=0.1, steps=2, tau=1.0, max_gradient=2.0)
-"""eta_t = beta_0 / (t + gamma) with beta_0 = 2.5 and gamma = 10; the batch is the item's M."""
+TRAINING = TrainingSettings("sgd", 0.25, decay=0.1, steps=2, tau=1.0, max_gradient=None)
+"""eta_t = beta_0 / (t + gamma) with beta_0 = 2.5 and gamma = 10; the batch is the item's M.
+
+No gradient is clipped: where clients differ a clip moves the point at which their mean vanishes.
+"""
 
 CLIENTS, ROWS, SAMPLED = 10, 600, 3
 BATCHES = (8, 40, 250)
@@ -101,7 +104,7 @@ def _gradients(spec: ModelSpec, clients: Sequence[LocalData], path: Array) -> li
 
 THEOREMS = Experiment(
     "theorems",
-    "The theorems: the error of the noise falls like 1 / T to a floor that falls with M; the gradient vanishes",
+    "The theorems: how the error of the noise falls, to which floor by M, and whether the gradient vanishes",
     (System("fgpr", "FGPR, SGD", SETTINGS),),
     tuple(f"M={batch}" for batch in BATCHES),
     ("homogeneous", "homogeneous matern-3/2", "homogeneous sampled", "heterogeneous", "heterogeneous sampled"),

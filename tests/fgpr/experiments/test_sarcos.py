@@ -9,7 +9,7 @@ import pytest
 from scipy.io import savemat
 
 from fgpr.errors import DataError
-from fgpr.experiments.sarcos import draw_devices, read
+from fgpr.experiments.sarcos import draw_devices, read_subset, read_whole
 
 NAMES = ["row", *(f"q{n}" for n in range(21)), *(f"tau{n}" for n in range(7))]
 
@@ -29,23 +29,24 @@ def subset(folder: Path, values: np.ndarray, places: np.ndarray, header: str = "
 
 def test_the_subset_is_put_in_the_order_of_time(tmp_path: Path) -> None:
     values, places = rows(30), np.random.default_rng(1).permutation(30)
-    trajectory = read(subset(tmp_path, values, places))
+    trajectory = read_subset(subset(tmp_path, values, places))
     assert trajectory.X[places] == pytest.approx(values[:, :21])
     assert trajectory.torques[places] == pytest.approx(values[:, 21:])
 
 
-def test_the_whole_file_is_preferred(tmp_path: Path) -> None:
+def test_the_whole_file_and_the_subset_are_never_taken_for_each_other(tmp_path: Path) -> None:
     values = rows(40)
     savemat(subset(tmp_path, values[:5], np.arange(5)) / "sarcos" / "sarcos_inv.mat", {"sarcos_inv": values})
-    trajectory = read(tmp_path)
-    assert len(trajectory.X) == 40
-    assert pytest.approx(values[:, :21]) == trajectory.X
+    whole = read_whole(tmp_path)
+    assert len(whole.X) == 40
+    assert pytest.approx(values[:, :21]) == whole.X
+    assert len(read_subset(tmp_path).X) == 5
 
 
 def test_blocks_are_contiguous_and_end_with_their_test_rows(tmp_path: Path) -> None:
     values = rows(200)
     values[:, 0] = np.arange(200)
-    devices = draw_devices(read(subset(tmp_path, values, np.arange(200))), 3, "blocks", 0, devices=4)
+    devices = draw_devices(read_subset(subset(tmp_path, values, np.arange(200))), 3, "blocks", 0, devices=4)
     assert [device.training.y.size for device in devices] == [45] * 4
     for device in devices:
         steps = np.diff(np.concatenate([device.training.X[:, 0], device.X[:, 0]]))
@@ -56,14 +57,14 @@ def test_blocks_are_contiguous_and_end_with_their_test_rows(tmp_path: Path) -> N
 
 def test_a_random_split_loses_no_row(tmp_path: Path) -> None:
     values = rows(103)
-    devices = draw_devices(read(subset(tmp_path, values, np.arange(103))), 1, "random", 5, devices=4)
+    devices = draw_devices(read_subset(subset(tmp_path, values, np.arange(103))), 1, "random", 5, devices=4)
     assert sum(device.training.y.size + device.y.size for device in devices) == 103
 
 
 def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is a file"):
-        read(tmp_path / "nowhere")
-    trajectory = read(subset(tmp_path, rows(60), np.arange(60)))
+        read_subset(tmp_path / "nowhere")
+    trajectory = read_subset(subset(tmp_path, rows(60), np.arange(60)))
     with pytest.raises(DataError, match="output 8: there are 1 to 7"):
         draw_devices(trajectory, 8, "random", 0)
     with pytest.raises(DataError, match="no split is named 'time'"):
@@ -72,7 +73,7 @@ def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_without_places_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no column 'row'"):
-        read(subset(tmp_path, rows(3), np.arange(3), ",".join(["place", *NAMES[1:]])))
+        read_subset(subset(tmp_path, rows(3), np.arange(3), ",".join(["place", *NAMES[1:]])))
 
 
 def _cut(path: Path) -> None:
@@ -108,7 +109,7 @@ def test_a_spoilt_subset_is_named(tmp_path: Path, spoil: Callable[[Path], None])
     path = subset(tmp_path, rows(30), np.arange(30)) / "sarcos" / "sarcos_derived_rows.csv.gz"
     spoil(path)
     with pytest.raises(DataError, match=r"sarcos_derived_rows\.csv\.gz: "):
-        read(tmp_path)
+        read_subset(tmp_path)
 
 
 def _as_hdf5(path: Path) -> None:
@@ -132,19 +133,19 @@ def test_a_spoilt_whole_file_is_named(tmp_path: Path, spoil: Callable[[Path], No
     savemat(path, {"sarcos_inv": rows(40)})
     spoil(path)
     with pytest.raises(DataError, match=r"sarcos_inv\.mat: "):
-        read(tmp_path)
+        read_whole(tmp_path)
 
 
 def test_a_whole_file_without_its_variable_is_named(tmp_path: Path) -> None:
     path = subset(tmp_path, rows(5), np.arange(5)) / "sarcos" / "sarcos_inv.mat"
     savemat(path, {"sarcos": rows(40)})
     with pytest.raises(DataError, match="no variable 'sarcos_inv'"):
-        read(tmp_path)
+        read_whole(tmp_path)
 
 
 @pytest.mark.data
 def test_the_real_subset(real_data: Path) -> None:
-    trajectory = read(real_data)
-    assert len(trajectory.X) in (12_901, 44_484)
+    trajectory = read_subset(real_data)
+    assert len(trajectory.X) == 12_901
     devices = draw_devices(trajectory, 1, "random", 0)
     assert {device.training.y.size + device.y.size for device in devices} <= {516, 517, 1779, 1780}

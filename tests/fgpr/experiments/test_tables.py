@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fgpr.experiments import table3
+from fgpr.experiments import table3, theorems
 from fgpr.experiments.posteriors import FIRST_SEED
 from fgpr.experiments.records import Cell
 from fgpr.experiments.runner import run_cell
@@ -43,6 +43,15 @@ def test_theta_comes_to_the_truth() -> None:
     assert (len(noise), len(gradient)) == (len(NOISE_ROUNDS), len(GRADIENT_ROUNDS))
     assert noise[-1] < 0.01 * noise[0]
     assert gradient[-1] < 0.1 * gradient[0]
+
+
+def test_the_gradient_vanishes_where_clients_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Theorem 2. With clipped gradients what vanishes is another mean: .17 then.
+    monkeypatch.setattr(theorems, "GRADIENT_ROUNDS", (0, 100))
+    record = run_cell(Cell("theorems", "M=40", "heterogeneous", "fgpr", 100))
+    assert record.error is None
+    start, end = record.values["gradient"]
+    assert end < 0.02 * start
 
 
 @pytest.fixture
