@@ -15,7 +15,7 @@ from fgpr.experiments.catalogue import EXPERIMENTS, experiment_named
 from fgpr.experiments.experiment import Experiment
 from fgpr.experiments.neural import torch_is_here
 from fgpr.experiments.records import Cell, Record
-from fgpr.experiments.report import PAGE, write_report
+from fgpr.experiments.report import PAGE, counted, write_report
 from fgpr.experiments.runner import run_cells, shard_of, to_do
 from fgpr.experiments.workers import ENGINES, Engine
 
@@ -122,14 +122,15 @@ def report(
         if not files:
             raise DataError(f"there are no results in {results}: `fgpr-experiments run table1` makes some")
         first = introduction.read_text(encoding="utf-8") if introduction else ""
-        targets = write_report(files, out, command, first)
-    except (FgprError, OSError) as error:
+        targets, left_out = write_report(files, out, command, first)
+        if json_file is not None:
+            json_file.parent.mkdir(parents=True, exist_ok=True)
+            json_file.write_text(json.dumps([one._asdict() for one in targets], indent=1) + "\n", encoding="utf-8")
+    except (FgprError, OSError, UnicodeDecodeError) as error:
         typer.echo(f"fgpr-experiments: {error}", err=True)
         raise typer.Exit(1) from error
-    if json_file is not None:
-        lines = [one._asdict() for one in targets]
-        json_file.parent.mkdir(parents=True, exist_ok=True)
-        json_file.write_text(json.dumps(lines, indent=1) + "\n", encoding="utf-8")
+    if left_out:
+        typer.echo(f"left out, since their settings are not the present ones: {counted(left_out)}", err=True)
     console = Console()
     missed = [one for one in targets if one.met is False]
     met = sum(one.met is True for one in targets)
