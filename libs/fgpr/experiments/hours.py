@@ -69,7 +69,7 @@ def words_of_hours(experiments: Iterable[Experiment], records: Sequence[Record])
 
 
 def _row(name: str, hours: Hours) -> str:
-    in_full = f"{hours.in_full:.2f}"
-    if hours.unknown:
+    in_full = f"{hours.in_full:.2f}" if hours.in_full else "not known yet"
+    if hours.in_full and hours.unknown:
         in_full += f", without {hours.unknown} runs whose system and variant has no run yet"
     return f"| {name} | {hours.so_far:.2f} | {in_full} |"

@@ -48,6 +48,10 @@ def test_hours_are_of_all_cells_of_what_was_run(experiment: Experiment) -> None:
     assert "| all | 2.31 | 22.40, without 60 runs whose system and variant has no run yet |" in lines
 
 
+def test_hours_of_what_was_never_run_are_not_known(experiment: Experiment) -> None:
+    assert "| table3 | 0.00 | not known yet |" in words_of_hours([experiment], [])
+
+
 def test_what_was_run_in_full_takes_no_more(experiment: Experiment) -> None:
     records = [
         Record(cell, {}, {}, 36.0 if cell.variant == "blocks" else 72.0)
