@@ -15,7 +15,7 @@ from fgpr.experiments.catalogue import EXPERIMENTS, experiment_named
 from fgpr.experiments.experiment import Experiment
 from fgpr.experiments.neural import torch_is_here
 from fgpr.experiments.records import Cell, Record
-from fgpr.experiments.report import PAGE, write_report
+from fgpr.experiments.report import PAGE, counted, write_report
 from fgpr.experiments.runner import run_cells, shard_of, to_do
 from fgpr.experiments.workers import ENGINES, Engine
 
@@ -70,10 +70,16 @@ def run(
     system: Annotated[list[str] | None, typer.Option(help="Only this system; may come again.")] = None,
     item: Annotated[list[str] | None, typer.Option(help="Only this item; may come again.")] = None,
     variant: Annotated[list[str] | None, typer.Option(help="Only this variant; may come again.")] = None,
-    shard: Annotated[str, typer.Option(help="One part of the work, as in 2/5, for one of several machines.")] = "1/1",
+    shard: Annotated[
+        str,
+        typer.Option(
+            help="One part of the work, as in 2/5, for one of several machines with otherwise the same options. Each "
+            "writes a file of its own; copy them into one folder, which is all that `run` and `report` need."
+        ),
+    ] = "1/1",
     results: Annotated[Path, typer.Option(help="Folder of the results.")] = RESULTS,
 ) -> None:
-    """Run an experiment; what is there already is not run again, also after a kill in the middle.
+    """Run an experiment; what any of its files in the folder has is not run again, also after a kill in the middle.
 
     Systems that need PyTorch are left out where it is not installed, and named. Exits with 1 where a run failed or a
     system that was asked for was left out.
@@ -81,16 +87,18 @@ def run(
     try:
         experiment = experiment_named(name)
         part, parts = _shard(shard)
-        cells = experiment.cells(repeats or experiment.repeats, system or (), item or (), variant or ())
+        # First the part, then what cannot run here: otherwise machines with and without PyTorch would deal differently.
+        cells = shard_of(
+            experiment.cells(repeats or experiment.repeats, system or (), item or (), variant or ()), part, parts
+        )
         # A cluster's machines may have PyTorch where this one has not.
         without = () if address is not None else _without_torch(experiment)
         asked = sorted({cell.system for cell in cells if cell.system in without})
         cells = [cell for cell in cells if cell.system not in without]
-        suffix = "" if parts == 1 else f".{part}-of-{parts}"
-        path = results / f"{experiment.name}{suffix}.jsonl"
-        waiting = to_do(shard_of(cells, part, parts), path)
+        path = results / (f"{name}.jsonl" if parts == 1 else f"{name}.{part}-of-{parts}.jsonl")
+        waiting = to_do(cells, results)
         failed = _run(experiment, waiting, path, Machines(jobs, _engine(engine), address))
-    except FgprError as error:
+    except (FgprError, OSError) as error:
         typer.echo(f"fgpr-experiments: {error}", err=True)
         raise typer.Exit(1) from error
     if asked:
@@ -114,14 +122,15 @@ def report(
         if not files:
             raise DataError(f"there are no results in {results}: `fgpr-experiments run table1` makes some")
         first = introduction.read_text(encoding="utf-8") if introduction else ""
-        targets = write_report(files, out, command, first)
-    except (FgprError, OSError) as error:
+        targets, left_out = write_report(files, out, command, first)
+        if json_file is not None:
+            json_file.parent.mkdir(parents=True, exist_ok=True)
+            json_file.write_text(json.dumps([one._asdict() for one in targets], indent=1) + "\n", encoding="utf-8")
+    except (FgprError, OSError, UnicodeDecodeError) as error:
         typer.echo(f"fgpr-experiments: {error}", err=True)
         raise typer.Exit(1) from error
-    if json_file is not None:
-        lines = [one._asdict() for one in targets]
-        json_file.parent.mkdir(parents=True, exist_ok=True)
-        json_file.write_text(json.dumps(lines, indent=1) + "\n", encoding="utf-8")
+    if left_out:
+        typer.echo(f"left out, since their settings are not the present ones: {counted(left_out)}", err=True)
     console = Console()
     missed = [one for one in targets if one.met is False]
     met = sum(one.met is True for one in targets)

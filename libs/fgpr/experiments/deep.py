@@ -29,6 +29,9 @@ except ModuleNotFoundError:
     gpytorch = None
     torch = None
 
+LIBRARY_ERRORS: tuple[type[Exception], ...] = () if torch is None else (NanError, NotPSDError, torch.linalg.LinAlgError)
+"""What PyTorch and GPyTorch raise where a computation has no finite answer; nothing where they are not installed."""
+
 _RAW = 20.0
 """Largest size of a parameter before GPyTorch's softplus."""
 
@@ -118,7 +121,7 @@ def _trained(points: Any, y: Any, upper: bool, settings: DeepSettings) -> Any:
         try:
             loss = -evidence(level(points), y)
             loss.backward()
-        except (NanError, NotPSDError) as error:
+        except LIBRARY_ERRORS as error:
             raise NumericalError(f"a level of Deep: {error}") from error
         return loss.item(), np.concatenate([value.grad.reshape(-1).numpy() for value in level.parameters()])
 

@@ -42,6 +42,7 @@ class Experiment:
         first_seed: seeds are first_seed, first_seed + 1, ...
         repeats: how many unless the command says otherwise.
         run: runs a cell.
+        deterministic: pairs of a system and a variant with nothing random in them; one seed stands for all.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Experiment:
     first_seed: int
     repeats: int
     run: Run
+    deterministic: frozenset[tuple[str, str]] = frozenset()
 
     def system(self, name: str) -> System:
         """The system of that name.
@@ -74,7 +76,7 @@ class Experiment:
         """Cells seed by seed, so that a run that is cut off has whole seeds.
 
         Args:
-            repeats: number of seeds.
+            repeats: number of seeds; what is deterministic has the first alone.
             systems: those that are wanted; none for all.
             items: as systems.
             variants: as systems.
@@ -94,6 +96,7 @@ class Experiment:
         return [
             Cell(self.name, item, variant, system, seed)
             for seed, variant, item, system in product(seeds, chosen[1], chosen[0], names)
+            if seed == self.first_seed or (system, variant) not in self.deterministic
         ]
 
 

@@ -1,6 +1,6 @@
 """Tables of means over seeds beside the paper's figures, and targets met or missed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,18 +20,38 @@ class Entry:
     """One system on one item and variant.
 
     Attributes:
-        mean: of the RMSE over seeds.
-        sd: over seeds.
-        median: over seeds.
-        seeds: how many.
+        errors: the RMSE of each seed.
         inner: mean over seeds of the standard deviation over engines or devices; None where there is none.
+        deterministic: nothing is random in it, so that its error is that of any seed.
     """
 
-    mean: float
-    sd: float
-    median: float
-    seeds: int
-    inner: float | None
+    errors: Mapping[int, float]
+    inner: float | None = None
+    deterministic: bool = False
+
+    @property
+    def seeds(self) -> int:
+        """How many there are."""
+        return len(self.errors)
+
+    @property
+    def mean(self) -> float:
+        """Of the RMSE over seeds."""
+        return float(np.mean(list(self.errors.values())))
+
+    @property
+    def sd(self) -> float | None:
+        """Of the RMSE over seeds; None with one seed, and where nothing is random."""
+        return None if self.deterministic or self.seeds < 2 else float(np.std(list(self.errors.values()), ddof=1))
+
+    def over(self, other: "Entry") -> tuple[float | None, int]:
+        """The ratio of the means over the seeds that both have, and how many those are; None where there are none."""
+        if self.deterministic or other.deterministic:
+            return self.mean / other.mean, self.seeds if other.deterministic else other.seeds
+        common = sorted(self.errors.keys() & other.errors.keys())
+        if not common:
+            return None, 0
+        return sum(self.errors[seed] for seed in common) / sum(other.errors[seed] for seed in common), len(common)
 
 
 class Judged(NamedTuple):
@@ -42,7 +62,7 @@ class Judged(NamedTuple):
         value: how much of it; None where there are no records for it.
         target: such as "<= 0.148".
         met: None where it was not measured.
-        seeds: that it was measured on.
+        seeds: that it was measured on; of a ratio those that both sides have.
     """
 
     name: str
@@ -62,16 +82,16 @@ def summarise(experiment: Experiment, records: Iterable[Record]) -> Table:
     for record in records:
         if record.cell.experiment == experiment.name and record.error is None and "rmse" in record.values:
             groups.setdefault((record.cell.variant, record.cell.item, record.cell.system), []).append(record)
-    return {key: _entry(group) for key, group in groups.items()}
+    return {
+        (variant, item, system): _entry(group, (system, variant) in experiment.deterministic)
+        for (variant, item, system), group in groups.items()
+    }
 
 
-def _entry(group: Sequence[Record]) -> Entry:
-    errors = np.array([record.values["rmse"] for record in group])
+def _entry(group: Sequence[Record], deterministic: bool) -> Entry:
+    errors = {record.cell.seed: float(record.values["rmse"]) for record in group}
     inner = [record.values["sd"] for record in group if "sd" in record.values]
-    spread = float(errors.std(ddof=1)) if errors.size > 1 else 0.0
-    return Entry(
-        float(errors.mean()), spread, float(np.median(errors)), errors.size, float(np.mean(inner)) if inner else None
-    )
+    return Entry(errors, float(np.mean(inner)) if inner else None, deterministic)
 
 
 def judge(experiment: Experiment, table: Table) -> list[Judged]:
@@ -99,12 +119,11 @@ def _table2(experiment: Experiment, table: Table) -> list[Judged]:
     found = []
     for sensor in experiment.items:
         ours, best = table.get(("", sensor, "fgpr")), table.get(("", sensor, "fgpr-optimum"))
-        ratio = ours.mean / best.mean if ours and best else None
-        found.append(_compared(f"sensor {sensor}: FGPR over the exact optimum", ratio, NEAR_OPTIMUM, _seeds(ours)))
+        ratio = _ratio(ours, best)
+        found.append(_compared(f"sensor {sensor}: FGPR over the exact optimum", *ratio, NEAR_OPTIMUM))
         for baseline in ("polynomial", "neural"):
-            other = table.get(("", sensor, baseline))
-            ratio = ours.mean / other.mean if ours and other else None
-            found.append(_compared(f"sensor {sensor}: FGPR over {baseline}", ratio, 1.0, _seeds(ours), strictly=True))
+            ratio = _ratio(ours, table.get(("", sensor, baseline)))
+            found.append(_compared(f"sensor {sensor}: FGPR over {baseline}", *ratio, 1.0, strictly=True))
     return found
 
 
@@ -120,21 +139,23 @@ def _table3(experiment: Experiment, table: Table) -> list[Judged]:
         )
         for split in experiment.variants:
             ours, ditto = table.get((split, output, table3.HEADLINE)), table.get((split, output, "ditto"))
-            ratio = ours.mean / ditto.mean if ours and ditto else None
-            found.append(
-                _compared(f"output {output}, {split}: FGPR over Ditto", ratio, 1.0, _seeds(ours), strictly=True)
-            )
+            ratio = _ratio(ours, ditto)
+            found.append(_compared(f"output {output}, {split}: FGPR over Ditto", *ratio, 1.0, strictly=True))
     return found
 
 
 def _at_most(name: str, entry: Entry | None, most: float) -> Judged:
-    return _compared(name, entry.mean if entry else None, most, _seeds(entry))
+    return _compared(name, entry.mean if entry else None, _seeds(entry), most)
 
 
-def _compared(name: str, value: float | None, most: float, seeds: int, strictly: bool = False) -> Judged:
+def _ratio(ours: Entry | None, other: Entry | None) -> tuple[float | None, int]:
+    return ours.over(other) if ours and other else (None, 0)
+
+
+def _compared(name: str, value: float | None, seeds: int, most: float, strictly: bool = False) -> Judged:
     target = f"{'<' if strictly else '<='} {most:g}"
     met = None if value is None else (value < most if strictly else value <= most)
-    return Judged(name, value, target, met, seeds if value is not None else 0)
+    return Judged(name, value, target, met, seeds)
 
 
 def _seeds(entry: Entry | None) -> int:

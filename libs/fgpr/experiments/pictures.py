@@ -57,7 +57,7 @@ def draw(experiment: Experiment, records: Sequence[Record], folder: Path) -> lis
 
 
 def _noise(experiment: Experiment, records: Sequence[Record]) -> list[str]:
-    """The noise that the exact optimum fits: nothing predicts measurements better than that."""
+    """The noise that the exact optimum fits to the training engines, each in its own scale."""
     told = []
     for item in experiment.items:
         own = [
@@ -67,7 +67,13 @@ def _noise(experiment: Experiment, records: Sequence[Record]) -> list[str]:
         ]
         if own:
             told.append(f"{item}: {np.mean(own):.3f}")
-    return [f"Noise sd at the exact optimum, about the floor of any prediction: {', '.join(told)}.", ""] if told else []
+    if not told:
+        return []
+    return [
+        f"Fitted noise sd of the training engines, at the exact optimum: {', '.join(told)}.",
+        "It is one noise for all of them, so that it is no bound for the error of single engines, which may have less.",
+        "",
+    ]
 
 
 def _other_choices(experiment: Experiment, records: Sequence[Record]) -> list[str]:

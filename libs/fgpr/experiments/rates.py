@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -109,13 +110,28 @@ def judge_rates(experiment: Experiment, records: Sequence[Record]) -> list[Judge
             met = None if slope is None else slope <= SLOPE
             name = f"{variant}, M = {batch}: slope of the noise's squared error above its floor"
             found.append(Judged(name, slope, f"<= {SLOPE:g}", met, rate.runs if rate else 0))
-        for place in range(1, len(BATCHES)):
-            less, more = rates[place - 1], rates[place]
-            ratio = more.floor / less.floor if less and more else None
-            name = f"{variant}: floor at M = {BATCHES[place]} over floor at M = {BATCHES[place - 1]}"
-            met = None if ratio is None else ratio < 1.0
-            found.append(Judged(name, ratio, "< 1", met, min(less.runs, more.runs) if less and more else 0))
+        for fewer, more in pairwise(BATCHES):
+            found.append(_floors(records, variant, fewer, more))
     return found
+
+
+def _floors(records: Sequence[Record], variant: str, fewer: int, more: int) -> Judged:
+    """Whether the floor falls from one batch to the next larger one, over the seeds that both have."""
+    seeds = [
+        {
+            record.cell.seed
+            for record in records
+            if (record.cell.item, record.cell.variant) == (f"M={batch}", variant) and "noise" in record.values
+        }
+        for batch in (fewer, more)
+    ]
+    common = [record for record in records if record.cell.seed in seeds[0] & seeds[1]]
+    low, high = (theorem_rate(common, batch, variant, "noise") for batch in (more, fewer))
+    name = f"{variant}: floor at M = {more} over floor at M = {fewer}"
+    if low is None or high is None:
+        return Judged(name, None, "< 1", None, 0)
+    ratio = low.floor / high.floor
+    return Judged(name, ratio, "< 1", ratio < 1.0, low.runs)
 
 
 def words_of_rates(experiment: Experiment, records: Sequence[Record]) -> list[str]:

@@ -103,23 +103,27 @@ def versions() -> dict[str, str]:
 
 
 def read_records(paths: Iterable[Path]) -> list[Record]:
-    """All records of some files; of a cell that comes twice the last one without an error counts.
+    """All records of some files; of a cell and its settings that come twice the last one without an error counts.
 
     A last line without its end was cut off when its writer was killed, and is left out.
 
     Raises:
-        DataError: a line is no record.
+        DataError: a line is no record, or a file is no text.
     """
-    found: dict[Cell, Record] = {}
+    found: dict[tuple[Cell, str], Record] = {}
     for path in paths:
         if not path.is_file():
             continue
-        *whole, _cut = path.read_text(encoding="utf-8").split("\n")
+        try:
+            *whole, _cut = path.read_text(encoding="utf-8").split("\n")
+        except UnicodeDecodeError as error:
+            raise DataError(f"{path}: no text in UTF-8, so no records: {error.reason} at byte {error.start}") from error
         for number, line in enumerate(whole, start=1):
             if line.strip():
                 record = Record.from_line(line, f"{path}, line {number}")
-                if record.error is None or record.cell not in found:
-                    found[record.cell] = record
+                run = record.cell, _in_order(record.settings)
+                if record.error is None or run not in found:
+                    found[run] = record
     return list(found.values())
 
 
@@ -131,5 +135,10 @@ def remaining(cells: Sequence[Cell], settings: Mapping[str, Mapping[str, Any]], 
         settings: by system.
         done: what there is.
     """
-    finished = {record.cell: record.settings for record in done if record.error is None}
-    return [cell for cell in cells if finished.get(cell) != settings[cell.system]]
+    finished = {(record.cell, _in_order(record.settings)) for record in done if record.error is None}
+    wanted = {system: _in_order(values) for system, values in settings.items()}
+    return [cell for cell in cells if (cell, wanted[cell.system]) not in finished]
+
+
+def _in_order(settings: Mapping[str, Any]) -> str:
+    return json.dumps(dict(settings), sort_keys=True)

@@ -1,12 +1,16 @@
 """The report: one Markdown page with every table beside the paper's figures, targets met and missed, and pictures."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from fgpr.experiments import paper, pictures
 from fgpr.experiments.catalogue import EXPERIMENTS
+from fgpr.experiments.current import sort_out
 from fgpr.experiments.experiment import Experiment
-from fgpr.experiments.judged import Judged, Table, judge, summarise
+from fgpr.experiments.hours import words_of_hours
+from fgpr.experiments.judged import Entry, Judged, Table, judge, summarise
 from fgpr.experiments.rates import judge_rates
 from fgpr.experiments.records import Record, read_records
 
@@ -15,7 +19,19 @@ PICTURES = "experiments"
 """Folder of the pictures, beside the page."""
 
 
-def write_report(files: Sequence[Path], folder: Path, command: str, introduction: str = "") -> list[Judged]:
+class Written(NamedTuple):
+    """What a report says.
+
+    Attributes:
+        targets: of the experiments that have records.
+        left_out: by experiment, how many cells have only records of other settings than the present ones.
+    """
+
+    targets: list[Judged]
+    left_out: Counter[str]
+
+
+def write_report(files: Sequence[Path], folder: Path, command: str, introduction: str = "") -> Written:
     """Write the page and its pictures.
 
     Args:
@@ -24,15 +40,18 @@ def write_report(files: Sequence[Path], folder: Path, command: str, introduction
         command: that made the records, for the page.
         introduction: Markdown that comes first.
 
-    Returns:
-        All targets of the experiments that have records.
-
     Raises:
         DataError: a file holds something else than records.
     """
-    records = read_records(files)
+    records, left_out = sort_out(read_records(files))
     (folder / PICTURES).mkdir(parents=True, exist_ok=True)
-    lines = ["# The paper's evaluation, run here", "", *introduction.splitlines(), "", *_preface(records, command)]
+    lines = [
+        "# The paper's evaluation, run here",
+        "",
+        *introduction.splitlines(),
+        "",
+        *_preface(records, left_out, command),
+    ]
     targets: list[Judged] = []
     for experiment in EXPERIMENTS.values():
         own = [record for record in records if record.cell.experiment == experiment.name]
@@ -50,50 +69,78 @@ def write_report(files: Sequence[Path], folder: Path, command: str, introduction
         lines += pictures.words(experiment, own)
         lines += pictures.draw(experiment, own, folder / PICTURES)
     (folder / PAGE).write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
-    return targets
+    return Written(targets, left_out)
 
 
-def _preface(records: Sequence[Record], command: str) -> list[str]:
+def _preface(records: Sequence[Record], left_out: Counter[str], command: str) -> list[str]:
     seconds = sum(record.seconds for record in records)
     versions = sorted({f"{name} {version}" for record in records for name, version in record.versions.items()})
     return [
         "## How to read the figures",
         "",
-        "Means over seeds; behind +- the standard deviation over seeds, in brackets the paper's own figure.",
+        "Means over seeds; behind +- the standard deviation over seeds, in round brackets the paper's own figure.",
         f"{len(records)} runs, {seconds / 3600:.1f} CPU hours, on {', '.join(versions)}.",
+        *([f"Left out, since their settings are not the present ones: {counted(left_out)}."] if left_out else []),
         "",
         "```console",
         *(f"$ {line}" for line in command.splitlines()),
         "```",
         "",
+        *words_of_hours(EXPERIMENTS.values(), records),
     ]
+
+
+def counted(left_out: Counter[str]) -> str:
+    """How many runs of which experiment, in words."""
+    return ", ".join(f"{count} of {name}" for name, count in sorted(left_out.items()))
 
 
 def _table(experiment: Experiment, table: Table) -> list[str]:
     lines: list[str] = []
     for variant in experiment.variants:
         rows = []
+        most = max((entry.seeds for key, entry in table.items() if key[0] == variant), default=0)
         for system in experiment.systems:
-            cells = [_cell(experiment, table, variant, item, system.name) for item in experiment.items]
+            cells = [
+                _cell(table.get((variant, item, system.name)), paper.figure(experiment.name, item, system.name), most)
+                for item in experiment.items
+            ]
             if any(cells):
                 rows.append(f"| {system.title} | " + " | ".join(cell or "" for cell in cells) + " |")
         if rows:
             lines += [f"### {variant}", ""] if variant else []
             lines += ["| | " + " | ".join(experiment.items) + " |", "|---" * (len(experiment.items) + 1) + "|"]
-            lines += [*rows, ""]
-            counts = sorted({entry.seeds for key, entry in table.items() if key[0] == variant})
-            lines += [f"Seeds a figure: {' or '.join(map(str, counts))}, from {experiment.first_seed} on.", ""]
+            lines += [*rows, "", *_seeds(experiment, table, variant, most)]
     return lines
 
 
-def _cell(experiment: Experiment, table: Table, variant: str, item: str, system: str) -> str:
-    entry = table.get((variant, item, system))
+def _seeds(experiment: Experiment, table: Table, variant: str, most: int) -> list[str]:
+    """The sentence below a table that says how many seeds its figures have."""
+    own = {key: entry for key, entry in table.items() if key[0] == variant}
+    told = f"{most} seed{'s' if most > 1 else ''} a figure, from {experiment.first_seed} on"
+    if any(_fewer(entry, most) for entry in own.values()):
+        told += "; a number in square brackets says how many a figure has that has fewer"
+    fixed = [
+        system.title
+        for system in experiment.systems
+        if any(key[2] == system.name and entry.deterministic for key, entry in own.items())
+    ]
+    told += f". Nothing is random in {'; '.join(fixed)}: one run stands for all seeds" if fixed else ""
+    return [f"{told}.", ""]
+
+
+def _fewer(entry: Entry, most: int) -> bool:
+    return entry.seeds < most and not entry.deterministic
+
+
+def _cell(entry: Entry | None, published: paper.Figure | None, most: int) -> str:
     if entry is None:
         return ""
-    text = _number(entry.mean) + (f" +- {_number(entry.sd)}" if entry.seeds > 1 else "")
+    text = _number(entry.mean) + ("" if entry.sd is None else f" +- {_number(entry.sd)}")
     if entry.inner is not None:
         text += f", sd {_number(entry.inner)}"
-    published = paper.figure(experiment.name, item, system)
+    if _fewer(entry, most):
+        text += f" [{entry.seeds}]"
     return text if published is None else f"{text} ({_number(published.mean)})"
 
 

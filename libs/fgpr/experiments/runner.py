@@ -1,35 +1,64 @@
 """Runs cells on several processes, and appends each record to a file as soon as it is there."""
 
+import hashlib
 import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from fgpr.errors import DataError, FgprError
-from fgpr.experiments.catalogue import experiment_named
+from fgpr.experiments.catalogue import experiment_named, settings_of
+from fgpr.experiments.deep import LIBRARY_ERRORS
 from fgpr.experiments.records import Cell, Record, read_records, remaining, versions
 from fgpr.experiments.workers import Engine, records_of
+
+_DEAL = 1
+"""The seed of the order in which machines are dealt their parts; all of them need the same."""
+
+_FAILURES: tuple[type[Exception], ...] = (FgprError, np.linalg.LinAlgError, *LIBRARY_ERRORS)
+"""What a cell may fail by without ending the work of hours; anything else is a fault of the code."""
 
 Told = Callable[[Record], None]
 
 
 def shard_of(cells: Sequence[Cell], number: int, count: int) -> list[Cell]:
-    """Every count-th cell from the number-th on, so that several machines run an experiment without talking.
+    """One of `count` parts of the cells, so that several machines run an experiment without talking.
+
+    Cells are dealt in an order that is mixed in the same way on every machine: dealt in their own, five parts of five
+    systems would be one system each.
 
     Raises:
         DataError: there is no such part.
     """
     if not 1 <= number <= count:
         raise DataError(f"part {number} of {count}: expected 1 to {count}")
-    return list(cells[number - 1 :: count])
+    mine = set(sorted(cells, key=_mixed)[number - 1 :: count])
+    return [cell for cell in cells if cell in mine]
 
 
-def to_do(cells: Sequence[Cell], path: Path) -> list[Cell]:
-    """The cells that the file has no record of."""
-    systems = {cell.system: dict(experiment_named(cell.experiment).system(cell.system).settings) for cell in cells}
-    return remaining(cells, systems, read_records([path]))
+def _mixed(cell: Cell) -> bytes:
+    # A digest and no generator of random numbers, whose order might change with its version.
+    return hashlib.sha256(
+        f"{_DEAL} {cell.experiment} {cell.item} {cell.variant} {cell.system} {cell.seed}".encode()
+    ).digest()
+
+
+def to_do(cells: Sequence[Cell], folder: Path) -> list[Cell]:
+    """The cells that no file of their experiment in the folder has a record of.
+
+    Raises:
+        DataError: a file holds something else than records.
+    """
+    files = [file for name in sorted({cell.experiment for cell in cells}) for file in results_of(name, folder)]
+    return remaining(cells, {cell.system: settings_of(cell) for cell in cells}, read_records(files))
+
+
+def results_of(name: str, folder: Path) -> list[Path]:
+    """The files of one experiment in a folder of results: its own, and those of machines that did a part of it."""
+    return sorted(folder.glob(f"{name}*.jsonl"))
 
 
 def run_cells(
@@ -49,7 +78,7 @@ def run_cells(
         How many had an error; those are run again next time.
 
     Raises:
-        DataError: the engine cannot start.
+        DataError: the engine cannot start, or a process of joblib was killed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     _mend(path)
@@ -67,13 +96,12 @@ def run_cells(
 
 def run_cell(cell: Cell) -> Record:
     """One cell, with one BLAS thread; what goes wrong in it is kept in its record."""
-    experiment = experiment_named(cell.experiment)
-    settings = experiment.system(cell.system).settings
+    run, settings = experiment_named(cell.experiment).run, settings_of(cell)
     begun = time.process_time()
     try:
         with threadpool_limits(1):
-            values = experiment.run(cell)
-    except FgprError as error:
+            values = run(cell)
+    except _FAILURES as error:
         return Record(cell, settings, {}, time.process_time() - begun, versions(), f"{type(error).__name__}: {error}")
     return Record(cell, settings, values, time.process_time() - begun, versions())
 

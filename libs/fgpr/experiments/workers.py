@@ -7,11 +7,13 @@ and 3, the data with an FGPR_DATA of its own; records come back to the machine t
 import importlib
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Literal
 
 import joblib
 
 from fgpr.errors import DataError
+from fgpr.experiments.catalogue import settings_of
 from fgpr.experiments.records import Cell, Record, versions
 
 Engine = Literal["joblib", "ray"]
@@ -36,7 +38,8 @@ def records_of(
         address: of a running Ray cluster, such as "10.0.0.1:6379" or "auto"; None starts one on this machine.
 
     Raises:
-        DataError: an address without Ray, Ray is not installed, or nothing answers there.
+        DataError: an address without Ray, Ray is not installed, nothing answers there, or a process of joblib was
+            killed.
     """
     if engine == "ray":
         return _over_ray(_ray(), cells, run_cell, jobs, address)
@@ -44,10 +47,19 @@ def records_of(
         raise DataError(f"--address {address} is for --engine ray")
     if jobs == 1:
         return map(run_cell, cells)
-    found: Iterator[Record] = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(
-        joblib.delayed(run_cell)(cell) for cell in cells
-    )
-    return found
+    return _over_joblib(cells, run_cell, jobs)
+
+
+def _over_joblib(cells: Sequence[Cell], run_cell: RunCell, jobs: int) -> Iterator[Record]:
+    try:
+        yield from joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(
+            joblib.delayed(run_cell)(cell) for cell in cells
+        )
+    except BrokenProcessPool as error:
+        raise DataError(
+            "a worker process was killed, perhaps for want of memory; the records so far are kept, and the same "
+            "command goes on where this one stopped"
+        ) from error
 
 
 def _ray() -> Any:
@@ -92,5 +104,5 @@ def _collected(ray: Any, reference: Any, cell: Cell) -> Record:
     except ray.exceptions.RayTaskError:
         raise
     except ray.exceptions.RayError as error:
-        return Record(cell, {}, {}, 0.0, versions(), f"{type(error).__name__}: the worker was lost")
+        return Record(cell, settings_of(cell), {}, 0.0, versions(), f"{type(error).__name__}: the worker was lost")
     return record

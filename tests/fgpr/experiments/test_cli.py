@@ -4,14 +4,17 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from fgpr.experiments import cli
+from fgpr.experiments.catalogue import experiment_named, settings_of
 from fgpr.experiments.cli import app
-from fgpr.experiments.records import read_records
+from fgpr.experiments.records import Cell, Record, read_records
+from fgpr.experiments.runner import shard_of
 
 RUNNER = CliRunner()
 
@@ -51,11 +54,15 @@ def test_run_then_report(tmp_path: Path) -> None:
         (["run", "table1", "--engine", "dask"], "no engine is named 'dask'; there are joblib, ray"),
         (["run", "table1", "--address", "auto"], "--address auto is for --engine ray"),
         (["report"], "there are no results"),
+        (["run", "table1", "--system", "separate", "--results", "FOLDER/a-file/deep"], "a-file"),
     ],
 )
 def test_refusals_are_one_line(command: list[str], reason: str, tmp_path: Path) -> None:
-    refused = RUNNER.invoke(app, [*command, "--results", str(tmp_path)])
+    (tmp_path / "a-file").write_text("")
+    given = [part.replace("FOLDER", str(tmp_path)) for part in command]
+    refused = RUNNER.invoke(app, given if "--results" in given else [*given, "--results", str(tmp_path)])
     assert refused.exit_code == 1
+    assert not isinstance(refused.exception, OSError)
     assert reason in refused.stderr
     assert "Traceback" not in refused.output
 
@@ -78,6 +85,49 @@ def test_without_pytorch_the_rest_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
     whole = RUNNER.invoke(app, command)
     assert whole.exit_code == 0
     assert "neural" in whole.stderr
+
+
+def test_machines_with_and_without_pytorch_share_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[Cell]()
+    monkeypatch.setattr(cli, "run_cells", lambda cells, *_rest: asked.extend(cells))
+    for number, torch in ((1, False), (2, True), (3, True)):
+        monkeypatch.setattr(cli, "torch_is_here", lambda torch=torch: torch)
+        RUNNER.invoke(app, ["run", "sines", "--shard", f"{number}/3", "--results", str(tmp_path)])
+    assert len(asked) == len(set(asked))
+    # What is missing is the first machine's part of the networks, and that machine said so.
+    cells = experiment_named("sines").cells(20)
+    missing = set(cells) - set(asked)
+    assert missing == {cell for cell in shard_of(cells, 1, 3) if cell.system == "neural"}
+
+
+def _results(folder: Path) -> Path:
+    cell = Cell("table1", "CURRIN", "corners", "fgpr", 100)
+    lines = [Record(cell, settings, {"rmse": 0.05}, 1.0).line for settings in (settings_of(cell), {"rounds": 1})]
+    other = Record(replace(cell, seed=101), {"rounds": 1}, {"rmse": 9.0}, 1.0).line
+    (folder / "table1.jsonl").write_text("\n".join([*lines, other, ""]))
+    return folder
+
+
+def test_a_report_says_what_it_left_out(tmp_path: Path) -> None:
+    told = RUNNER.invoke(app, ["report", "--results", str(_results(tmp_path)), "--out", str(tmp_path)])
+    assert told.exit_code == 0
+    assert "left out, since their settings are not the present ones: 1 of table1" in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "reason"),
+    [("--json", "Is a directory"), ("--introduction", "can't decode"), ("--results", "no text in")],
+)
+def test_files_that_a_report_cannot_use_are_refused_in_one_line(tmp_path: Path, option: str, reason: str) -> None:
+    given = {"--results": _results(tmp_path), "--out": tmp_path / "page"}
+    unreadable = tmp_path / "unreadable"
+    unreadable.mkdir()
+    (unreadable / "table1.jsonl").write_bytes(b"\xff\xfe\n")
+    given[option] = unreadable / "table1.jsonl" if option == "--introduction" else unreadable
+    refused = RUNNER.invoke(app, ["report", *(part for name, path in given.items() for part in (name, str(path)))])
+    assert refused.exit_code == 1
+    assert reason in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
 
 
 @pytest.mark.slow

@@ -75,6 +75,19 @@ def test_slopes_and_floors_are_judged() -> None:
     assert judge_rates(experiment_named("table1"), records) == []
 
 
+def test_floors_are_compared_over_the_seeds_that_both_batches_have() -> None:
+    def run(batch: int, seed: int, floor: float) -> Record:
+        return _record(batch, seed, [floor] * len(NOISE_ROUNDS))
+
+    records = [run(8, 1, 0.5), run(8, 2, 90.0), run(40, 1, 0.6), run(40, 3, 0.1), run(250, 4, 0.1)]
+    judged = {one.name: one for one in judge_rates(THEOREMS, records)}
+    floors = judged["homogeneous: floor at M = 40 over floor at M = 8"]
+    assert floors.value == pytest.approx(1.2)
+    assert (floors.met, floors.seeds) == (False, 1)
+    floors = judged["homogeneous: floor at M = 250 over floor at M = 40"]
+    assert (floors.value, floors.met, floors.seeds) == (None, None, 0)
+
+
 def test_iterations_count_local_steps() -> None:
     rate = theorem_rate([_record(8, 1, [1.0 / (t + 1) for t in NOISE_ROUNDS])], 8, "homogeneous", "noise")
     assert rate is not None

@@ -25,10 +25,27 @@ def test_other_lines_are_refused(line: str) -> None:
 
 def test_the_last_good_record_of_a_cell_counts_and_a_cut_line_does_not(tmp_path: Path) -> None:
     path = tmp_path / "some.jsonl"
-    better = Record(CELL, {"rounds": 4}, {"rmse": 0.2}, 1.0)
-    failed = Record(CELL, {"rounds": 4}, {}, 1.0, {}, "NumericalError: no")
+    better = Record(CELL, {"rounds": 3}, {"rmse": 0.2}, 1.0)
+    failed = Record(CELL, {"rounds": 3}, {}, 1.0, {}, "NumericalError: no")
     path.write_text("\n".join([RECORD.line, better.line, failed.line, RECORD.line[:20]]))
     assert read_records([path, tmp_path / "nowhere.jsonl"]) == [better]
+
+
+def test_of_a_cell_that_was_run_with_two_settings_both_records_stand(tmp_path: Path) -> None:
+    # In files of several machines the one of before may come last.
+    path = tmp_path / "some.jsonl"
+    other = Record(CELL, {"rounds": 4}, {"rmse": 0.2}, 1.0)
+    path.write_text(f"{other.line}\n{RECORD.line}\n")
+    assert read_records([path]) == [other, RECORD]
+    for rounds in (3, 4):
+        assert remaining([CELL], {"fgpr": {"rounds": rounds}}, read_records([path])) == []
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "some.jsonl"
+    path.write_bytes(RECORD.line.encode("utf-16"))
+    with pytest.raises(DataError, match=r"some\.jsonl: no text in UTF-8"):
+        read_records([path])
 
 
 def test_what_was_run_otherwise_or_failed_is_run_again() -> None:

@@ -1,12 +1,14 @@
-"""Tables, targets and the page, on records made here."""
+"""The page, on records made here: tables, targets, what was left out, hours and pictures."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fgpr.experiments import paper
-from fgpr.experiments.catalogue import experiment_named
-from fgpr.experiments.judged import judge, summarise
+from fgpr.experiments.catalogue import EXPERIMENTS, settings_of
 from fgpr.experiments.records import Cell, Record
 from fgpr.experiments.report import write_report
 from fgpr.experiments.theorems import GRADIENT_ROUNDS, NOISE_ROUNDS
@@ -15,50 +17,18 @@ POSTERIOR = {"title": "one", "x": [0.0, 1.0], "mean": [0.0, 1.0], "sd": [0.1, 0.
 
 
 def record(experiment: str, item: str, variant: str, system: str, seed: int, rmse: float) -> Record:
-    return Record(Cell(experiment, item, variant, system, seed), {}, {"rmse": rmse, "sd": 0.1, "kernel": "rbf"}, 1.0)
+    return run(Cell(experiment, item, variant, system, seed), {"rmse": rmse, "sd": 0.1, "kernel": "rbf"})
 
 
-def test_means_and_deviations_over_seeds() -> None:
-    table1 = experiment_named("table1")
-    table = summarise(
-        table1,
-        [record("table1", "PARK", "corners", "fgpr", seed, rmse) for seed, rmse in ((1, 0.1), (2, 0.3), (3, 0.8))],
-    )
-    entry = table["corners", "PARK", "fgpr"]
-    assert (entry.mean, entry.sd, entry.median, entry.seeds) == pytest.approx((0.4, 0.36055513, 0.3, 3))
+def run(cell: Cell, values: Mapping[str, Any], error: str | None = None) -> Record:
+    return Record(cell, settings_of(cell), values, 1.0, {}, error)
 
 
-def test_targets_of_table_1() -> None:
-    table1 = experiment_named("table1")
-    table = summarise(
-        table1,
-        [
-            record("table1", "CURRIN", "corners", "fgpr-evidence", 1, 0.148),
-            record("table1", "PARK", "corners", "fgpr-evidence", 1, 0.0121),
-            record("table1", "BRANIN", "uniform", "fgpr-evidence", 1, 9.0),
-        ],
-    )
-    judged = {one.name: one for one in judge(table1, table)}
-    assert judged["CURRIN, corners: FGPR"].met is True
-    assert judged["PARK, corners: FGPR"].met is False
-    assert judged["BRANIN, uniform: FGPR"].met is None
-    assert judged["Borehole, latin: FGPR"].value is None
-
-
-def test_targets_of_tables_2_and_3() -> None:
-    table2 = experiment_named("table2")
-    found = [("fgpr", 0.53), ("fgpr-optimum", 0.51), ("polynomial", 0.53)]
-    records = [record("table2", "4", "", system, 1, rmse) for system, rmse in found]
-    judged = {one.name: one for one in judge(table2, summarise(table2, records))}
-    assert judged["sensor 4: FGPR over the exact optimum"].met is False
-    assert judged["sensor 4: FGPR over polynomial"].met is False
-    assert judged["sensor 4: FGPR over neural"].met is None
-    table3 = experiment_named("table3")
-    found = [("fgpr-shared", 0.27), ("fgpr-evidence", 0.31), ("fgpr", 0.31), ("ditto", 0.3)]
-    records = [record("table3", "1", "random", system, 1, rmse) for system, rmse in found]
-    judged = {one.name: one for one in judge(table3, summarise(table3, records))}
-    assert judged["output 1, random: FGPR"].met is True
-    assert judged["output 1, random: FGPR over Ditto"].met is True
+def page_of(records: Sequence[Record], folder: Path) -> str:
+    path = folder / "all.jsonl"
+    path.write_text("".join(one.line + "\n" for one in records))
+    write_report([path], folder, "fgpr-experiments run table1")
+    return (folder / "experiments.md").read_text()
 
 
 def test_the_papers_figures_stand_beside_their_systems() -> None:
@@ -74,31 +44,28 @@ def test_the_page_has_tables_targets_choices_and_pictures(tmp_path: Path) -> Non
     records = [
         record("table1", "CURRIN", "corners", "fgpr-evidence", 100, 0.05),
         record("ablation", "0.17", "", "fgpr", 100, 0.05),
-        Record(
+        run(
             Cell("theorems", "M=8", "homogeneous", "fgpr", 1),
-            {},
             {"noise": [1.0 / (t + 1) for t in NOISE_ROUNDS], "gradient": [1.0] * len(GRADIENT_ROUNDS)},
-            1.0,
         ),
-        Record(Cell("example3", "sine", "", "fgpr", 1), {}, {"rmse": 0.1, "curve": [0.3, 0.1]}, 1.0),
-        Record(Cell("sines", "sines", "", "fgpr", 100), {}, {"rmse": 0.1, "posteriors": [POSTERIOR]}, 1.0),
-        Record(
+        run(Cell("example3", "sine", "", "fgpr", 1), {"rmse": 0.1, "curve": [0.3, 0.1]}),
+        run(Cell("sines", "sines", "", "fgpr", 100), {"rmse": 0.1, "posteriors": [POSTERIOR]}),
+        run(
             Cell("example1", "K=20, N=5000", "rbf", "fgpr", 1),
-            {},
             {"noise": [0.5] * 11 + [0.25], "theta": [4.0] * 11 + [5.0]},
-            1.0,
         ),
-        Record(Cell("table2", "2", "", "fgpr-optimum", 1), {}, {"rmse": 0.67, "sd": 0.1, "noise sd": 0.66}, 1.0),
-        Record(Cell("table3", "1", "random", "fgpr", 1), {}, {}, 1.0, {}, "DataError: none"),
+        run(Cell("table2", "2", "", "fgpr-optimum", 1), {"rmse": 0.67, "sd": 0.1, "noise sd": 0.66}),
+        run(Cell("table3", "1", "random", "fgpr", 1), {}, "DataError: none"),
     ]
     path = tmp_path / "all.jsonl"
     path.write_text("".join(one.line + "\n" for one in records))
-    targets = write_report([path], tmp_path, "fgpr-experiments run table1", "Begins so.")
+    written = write_report([path], tmp_path, "fgpr-experiments run table1", "Begins so.")
     page = (tmp_path / "experiments.md").read_text()
     assert page.startswith("# The paper's evaluation, run here\n\nBegins so.\n")
     assert "| FGPR, kernel by evidence | 0.0500, sd 0.100 (0.148) |" in page
     assert "| CURRIN, corners: FGPR | 0.05 (1 seeds) | <= 0.148 | met |" in page
-    assert "about the floor of any prediction: 2: 0.660." in page
+    assert "Fitted noise sd of the training engines, at the exact optimum: 2: 0.660." in page
+    assert "floor of any prediction" not in page
     assert "CURRIN: rbf 1" in page
     assert "1 runs failed; the first: DataError: none" in page
     assert "| homogeneous | 8 | error of the noise sd, squared | -" in page
@@ -107,4 +74,55 @@ def test_the_page_has_tables_targets_choices_and_pictures(tmp_path: Path) -> Non
     for name in ("ablation.svg", "theorems.svg", "example1.svg", "example3.svg", "sines.svg"):
         assert f"(experiments/{name})" in page
         assert (tmp_path / "experiments" / name).read_text().startswith("<?xml")
-    assert any(target.met for target in targets)
+    assert any(target.met for target in written.targets)
+    assert not written.left_out
+    assert "Left out" not in page
+
+
+def test_records_of_other_settings_are_left_out_and_counted(tmp_path: Path) -> None:
+    of_before = Record(Cell("table1", "CURRIN", "corners", "fgpr", 101), {"rounds": 1}, {"rmse": 50.0}, 3600.0)
+    gone = Record(Cell("table1", "ACKLEY", "corners", "fgpr", 100), of_before.settings, {"rmse": 60.0}, 3600.0)
+    records = [of_before, gone, record("table1", "CURRIN", "corners", "fgpr", 100, 0.05)]
+    page = page_of(records, tmp_path)
+    assert "| FGPR, FedAvg with Adam, RBF | 0.0500, sd 0.100 (0.148) |" in page
+    assert "1 runs, 0.0 CPU hours" in page
+    assert "Left out, since their settings are not the present ones: 2 of table1." in page
+    # What was run again since is no longer missing.
+    again = page_of([*records[:1], record("table1", "CURRIN", "corners", "fgpr", 101, 0.07)], tmp_path)
+    assert "| FGPR, FedAvg with Adam, RBF | 0.0700, sd 0.100 (0.148) |" in again
+    assert "Left out" not in again
+
+
+def test_a_figure_of_fewer_seeds_says_so(tmp_path: Path) -> None:
+    of_three = [record("table1", "CURRIN", "corners", "fgpr", seed, 0.2) for seed in (100, 101, 102)]
+    of_two = [record("table1", "CURRIN", "corners", "ar", seed, 0.1 * seed - 9.9) for seed in (100, 101)]
+    page = page_of(of_three + of_two, tmp_path)
+    assert "| FGPR, FedAvg with Adam, RBF | 0.200 +- 0.0000, sd 0.100 (0.148) |" in page
+    assert "| AR | 0.150 +- 0.0707, sd 0.100 [2] (0.295) |" in page
+    told = "3 seeds a figure, from 100 on; a number in square brackets says how many a figure has that has fewer."
+    assert told in page
+    assert "square brackets" not in page_of(of_three, tmp_path)
+
+
+def test_what_is_deterministic_has_no_deviation_and_no_lack_of_seeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fixed = frozenset({("fgpr-shared", "blocks")})
+    monkeypatch.setitem(EXPERIMENTS, "table3", replace(EXPERIMENTS["table3"], deterministic=fixed))
+    page = page_of(
+        [
+            record("table3", "1", "blocks", "fgpr-shared", 100, 0.2),
+            *(record("table3", "1", "blocks", "ditto", seed, seed / 1000) for seed in (200, 300)),
+        ],
+        tmp_path,
+    )
+    assert "| FGPR, mean and covariance shared, by evidence | 0.200, sd 0.100 (0.275) |" in page
+    assert "| Neural, Ditto | 0.250 +- 0.0707, sd 0.100 (0.301) |" in page
+    assert "2 seeds a figure, from 100 on. Nothing is random in FGPR, mean and covariance shared, by evidence: " in page
+    assert "| output 1, blocks: FGPR over Ditto | 0.8 (2 seeds) |" in page
+
+
+def test_the_page_says_the_hours_of_a_full_run(tmp_path: Path) -> None:
+    page = page_of([record("ablation", "0.17", "", "fgpr", seed, 0.05) for seed in (100, 101)], tmp_path)
+    # Of either system there are nine weights times twenty seeds, a second each.
+    assert "| ablation | 0.00 | 0.05, without 180 runs whose system and variant has no run yet |" in page

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import signal
 import sys
 from collections.abc import Iterator
 
@@ -9,6 +10,7 @@ import pytest
 
 from fgpr.errors import DataError
 from fgpr.experiments import workers
+from fgpr.experiments.catalogue import settings_of
 from fgpr.experiments.records import Cell, Record
 from fgpr.experiments.runner import run_cell
 from fgpr.experiments.workers import records_of
@@ -28,6 +30,18 @@ def test_without_ray_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) ->
 def test_an_address_is_for_ray_alone() -> None:
     with pytest.raises(DataError, match="--address auto is for --engine ray"):
         records_of(CELLS, run_cell, 1, "joblib", "auto")
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_ends_the_run_in_one_sentence() -> None:
+    # A function of its own, which the workers get by value.
+    def killed(cell: Cell) -> Record:
+        if cell.seed == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Record(cell, {}, {"rmse": 1.0}, 0.0)
+
+    with pytest.raises(DataError, match=r"worker process was killed.* goes on where this one stopped"):
+        list(records_of(CELLS, killed, 2))
 
 
 class _Cluster:
@@ -100,6 +114,7 @@ def test_each_cell_comes_back_once_and_few_are_sent_ahead(monkeypatch: pytest.Mo
 def test_a_lost_worker_is_an_error_of_its_cell_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {record.cell.seed: record for record in _records(monkeypatch, _Cluster(lost=(2,)), CELLS)}
     assert found[2].error == "RayError: the worker was lost"
+    assert found[2].settings == settings_of(CELLS[1])
     assert found[1].error is None
     assert found[3].error is None
 
