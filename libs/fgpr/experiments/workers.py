@@ -79,8 +79,12 @@ def _over_ray(ray: Any, cells: Sequence[Cell], run_cell: RunCell, jobs: int, add
         try:
             ray.init(address=address, log_to_driver=False, logging_level="warning", **local)
         except Exception as error:  # what Ray raises here has no type of its own
-            where = "on this machine" if address is None else f"at {address}"
-            raise DataError(f"no Ray cluster {where}: {error}") from error
+            if address is None:
+                raise DataError(f"no Ray cluster on this machine: {error}") from error
+            raise DataError(
+                f"no Ray cluster at {address}: {error}; if it asks for a token, set RAY_AUTH_MODE=token and put what "
+                "`ray get-auth-token` prints there into ~/.ray/auth_token here"
+            ) from error
         remote = ray.remote(num_cpus=1)(run_cell)
         ahead = max(1, _WAITING * int(ray.cluster_resources().get("CPU", 1)))
         left, running = iter(cells), dict[Any, Cell]()

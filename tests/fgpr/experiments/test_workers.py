@@ -129,7 +129,9 @@ def test_a_fault_of_the_code_ends_the_run_and_the_cluster(monkeypatch: pytest.Mo
 def test_a_cluster_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = _Cluster()
     monkeypatch.setattr(workers, "_ray", lambda: cluster)
-    with pytest.raises(DataError, match="no Ray cluster at nowhere:1: timed out"):
+    with pytest.raises(
+        DataError, match="no Ray cluster at nowhere:1: timed out; if it asks for a token, set RAY_AUTH_MODE=token"
+    ):
         list(records_of(CELLS, run_cell, 1, "ray", "nowhere:1"))
     # What had begun to start is stopped.
     assert cluster.up == ["down"]
