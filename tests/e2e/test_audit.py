@@ -3,8 +3,10 @@
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
+import pytest
 from typer.testing import CliRunner, Result
 
 from client_agent import audit_cli, enrolment
@@ -28,7 +30,7 @@ def play(aggregator: Aggregator, rounds: int) -> None:
                 getattr(party, act)()
 
 
-def test_a_stranger_with_one_checkpoint(tmp_path: Path, database_url: str) -> None:
+def test_a_stranger_with_one_checkpoint(tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     nowhere, file, kept = tmp_path / "nowhere", tmp_path / "log.jsonl", tmp_path / "kept.txt"
     with served(tmp_path, keeps_deadlines=False, url=database_url) as aggregator:
         origin = aggregator.settings.origin
@@ -45,7 +47,8 @@ def test_a_stranger_with_one_checkpoint(tmp_path: Path, database_url: str) -> No
         story = audit(nowhere, "trail", 2, "--log", origin).output
         assert "4 of 4 invited clients contributed" in story
         assert "members opened the sum, 4 were needed" in story
-    # The aggregator is gone.
+    # The aggregator is gone: it is asked again, without the pauses.
+    monkeypatch.setattr("tenacity.nap.time", SimpleNamespace(sleep=lambda _: None))
     assert audit(nowhere, "verify", "--log", file, "--checkpoint", kept).exit_code == 0
     proof = json.loads(audit(nowhere, "prove", 3, "--log", file, "--json").output)
     assert proof["federation"] == NAME
