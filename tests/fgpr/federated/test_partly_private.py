@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 
 from fgpr.errors import DataError
-from fgpr.experiments.federations import FULL_BATCHES, optimum
+from fgpr.experiments.federations import optimum
 from fgpr.experiments.generators import gaussian_process
 from fgpr.experiments.models import model
 from fgpr.federated import partly_private
 from fgpr.federated.kernel_choice import likelihoods_of
 from fgpr.federated.simulation import LocalData
+from fgpr.gp.training_settings import TrainingSettings
 
+TRAINING = TrainingSettings("adam", 0.1, decay=0.01, steps=5)
 SPEC = model(1, "rbf")
 
 
@@ -50,7 +52,7 @@ def test_no_step_from_the_optimum_is_better(clients: tuple[LocalData, ...]) -> N
 
 
 def test_rounds_share_the_lengthscale_alone(clients: tuple[LocalData, ...]) -> None:
-    found = partly_private.averaged(SPEC, clients, "both", FULL_BATCHES.training, 25, np.random.default_rng(0))
+    found = partly_private.averaged(SPEC, clients, "both", TRAINING, 25, np.random.default_rng(0))
     assert found.thetas[0, 2] == found.thetas[1, 2]
     assert np.exp(found.thetas[:, 1]) == pytest.approx([0.05, 0.8], rel=0.4)
     assert _loss(clients, found.thetas) == pytest.approx(
@@ -62,4 +64,4 @@ def test_what_cannot_be_kept_and_no_clients_are_refused(clients: tuple[LocalData
     with pytest.raises(DataError, match="expected 'signal', 'noise', 'both'"):
         partly_private.optimum(SPEC, clients, "length-scale")  # type: ignore[arg-type]  # what is refused
     with pytest.raises(DataError, match="no clients"):
-        partly_private.averaged(SPEC, [], "both", FULL_BATCHES.training, 1, np.random.default_rng(0))
+        partly_private.averaged(SPEC, [], "both", TRAINING, 1, np.random.default_rng(0))
