@@ -124,6 +124,11 @@ class Agent(Party):
             self.keys.add(signatures.key_id(signatures.public_bytes(new)))
         return self.replacing[1]
 
+    def keys_of_rotation(self) -> set[str]:
+        """Ids of the one it signs with and of the new one; the aggregator has to know one of the two."""
+        assert self.replacing is not None
+        return {self.key_id, signatures.key_id(signatures.public_bytes(self.replacing[0]))}
+
     def rotated(self) -> None:
         """The new key is acknowledged."""
         assert self.replacing is not None
