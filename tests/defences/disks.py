@@ -14,7 +14,7 @@ ENGINES = "aggregator/storage/test_engine.py"
 FILES = "aggregator/storage/test_database_file.py"
 READY = "aggregator/service/test_readiness.py"
 FULL = "aggregator/test_full_disk.py"
-JOURNAL = "client_agent/test_journal.py::test_killed_at_each_call_that_touches_the_disk"
+DURABLE_TESTS = "client_agent/test_durable_file.py"
 
 DEFENCES: list[Defence] = [
     defence(
@@ -70,7 +70,7 @@ DEFENCES: list[Defence] = [
         "a folder that this user does not get through to is named",
         FILE,
         "if above.exists() and not os.access(above, os.X_OK, effective_ids=True):",
-        tests="docker/test_volumes.py::test_a_volume_of_roots",
+        tests="aggregator/storage/test_database_file.py::test_a_folder_above_that_lets_nobody_through",
     ),
     defence(
         "20",
@@ -214,15 +214,15 @@ DEFENCES: list[Defence] = [
         "an agent's file is on the disk before it has its name",
         DURABLE,
         "os.fsync(file.fileno())",
-        tests=JOURNAL,
+        tests=DURABLE_TESTS,
     ),
-    defence("20", "and its name, too", DURABLE, "os.fsync(descriptor)", tests=JOURNAL),
+    defence("20", "and its name, too", DURABLE, "os.fsync(descriptor)", tests=DURABLE_TESTS),
     defence(
         "20",
         "what an agent could not write it does not send",
         DURABLE,
         "        draft.unlink(missing_ok=True)\n        raise\n    return draft",
         "        pass\n    return draft",
-        tests="client_agent/test_participate.py::test_disk_full_at_each_write_of_a_round",
+        tests=DURABLE_TESTS,
     ),
 ]

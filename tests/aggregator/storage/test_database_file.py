@@ -90,3 +90,17 @@ def test_what_is_not_this_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 def test_a_server_has_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_, **__: False)
     database_file.check("postgresql+psycopg://fgpr@db/fgpr")
+
+
+def test_a_folder_above_that_lets_nobody_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    above = tmp_path / "volume"
+    folder = above / "database"
+    folder.mkdir(parents=True)
+    access = os.access
+
+    def refused(path: Path, mode: int, *, effective_ids: bool = False) -> bool:
+        return path != above and access(path, mode, effective_ids=effective_ids)
+
+    monkeypatch.setattr(database_file.os, "access", refused)
+    with pytest.raises(LocalProtocolError, match=f"does not get through {above} to {folder}: it belongs to uid"):
+        database_file.check(f"sqlite:///{folder / 'fgpr.db'}")
