@@ -90,6 +90,16 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
         keys.service()
 
 
+def test_a_key_that_another_process_made_first_stays(tmp_path: Path) -> None:
+    keys = KeyDirectory(tmp_path / "keys")
+    path = tmp_path / "keys" / "service.pem"
+    keys.ensure_service()
+    first = path.read_bytes()
+    # What a process does that looked before there was one.
+    keys._create(path.name)
+    assert path.read_bytes() == first
+
+
 def test_what_is_no_key_is_kept_and_refused(tmp_path: Path) -> None:
     keys = KeyDirectory(tmp_path / "keys")
     path = tmp_path / "keys" / "service.pem"

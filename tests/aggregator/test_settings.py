@@ -100,6 +100,7 @@ def test_settings_do_not_change() -> None:
         ("postgresql://db/fgpr", "postgresql://db/fgpr"),
         ("sqlite:////var/lib/a@b:c.db", "sqlite:////var/lib/a@b:c.db"),
     ],
+    ids=range(8),
 )
 def test_what_is_shown_of_a_database_holds_no_password(url: str, shown: str) -> None:
     assert without_password(url) == shown

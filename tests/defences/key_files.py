@@ -111,9 +111,9 @@ DEFENCES: list[Defence] = [
         "24",
         "a key is never replaced",
         KEYS,
-        "if not os.access(self._folder / name, os.F_OK):",
-        "if True:",
-        tests=f"{KEY_TESTS}::test_what_is_no_key_is_kept_and_refused",
+        "os.link(draft, path)",
+        "draft.replace(path)",
+        tests=f"{KEY_TESTS}::test_a_key_that_another_process_made_first_stays",
     ),
     defence(
         "24",

@@ -139,6 +139,13 @@ def test_an_unforeseen_failure_has_the_same_id_everywhere(lines: list[dict[str, 
     assert metrics.registry.get_sample_value("fgpr_http_requests_total", labels) == 1
 
 
+def test_a_method_that_somebody_made_up_is_cut_short(lines: list[dict[str, object]]) -> None:
+    # The server's parser knows few methods; another one in front of the application may let more through.
+    client, _ = failing(Conflict("no"))
+    client.request("X" * 16 + CANARY, "/v1/things/7")
+    assert [line["method"] for line in lines] == ["X" * 16]
+
+
 @pytest.mark.parametrize(("error", "slug"), [(Conflict("no"), "conflict"), (Unavailable("no"), "unavailable")])
 def test_refusals_are_counted_by_their_reason(error: Exception, slug: str) -> None:
     client, metrics = failing(error)

@@ -71,9 +71,10 @@ def test_secret_parts_are_not_shown(aggregator: Aggregator) -> None:
     parties = aggregator.enrol(4)
     aggregator.advance()
     made = Contribution.decode(parties[0].contribution())
-    row = ContributionRow("client-00", bytes(32), made.header, made.masked, b"[]")
+    row = ContributionRow("client-00", bytes(32), made.header, made.masked, b"sealed boxes")
     assert repr(made.masked) not in repr(made)
     assert repr(made.masked) not in repr(row)
+    assert "sealed boxes" not in repr(row)
 
 
 def test_unsettled_rounds_are_the_newest_of_the_present_prior(aggregator: Aggregator) -> None:
