@@ -9,8 +9,7 @@ from unittest import mock
 from sqlalchemy import delete
 
 from aggregator import main
-from aggregator.service import admission, audit, schedule
-from aggregator.service import rounds as service
+from aggregator.service import admission, audit, contributing, schedule
 from aggregator.storage import clients, contributions, installation, tables
 from aggregator.storage.contributions import ContributionRow
 from fgpr.auditlog.entries import Revoked
@@ -86,7 +85,7 @@ PLANTS = (
     Plant("revoked keys may act", _instead(admission, "_check_current", lambda *_: None), frozenset({8, 13, 5, 9}), 3),
     Plant(
         "contributions are taken after the deadline",
-        _instead(service, "_takes_contributions", lambda *_: True),
+        _instead(contributing, "_takes_contributions", lambda *_: True),
         frozenset({5, 13}),
         2,
     ),
