@@ -58,7 +58,8 @@ def to_do(cells: Sequence[Cell], folder: Path) -> list[Cell]:
 
 def results_of(name: str, folder: Path) -> list[Path]:
     """The files of one experiment in a folder of results: its own, and those of machines that did a part of it."""
-    return sorted(folder.glob(f"{name}*.jsonl"))
+    # No other experiment's, whose name may begin with this one.
+    return sorted(file for pattern in (f"{name}.jsonl", f"{name}.*-of-*.jsonl") for file in folder.glob(pattern))
 
 
 def run_cells(

@@ -12,7 +12,7 @@ from fgpr.experiments.catalogue import EXPERIMENTS, experiment_named
 from fgpr.experiments.deep import LIBRARY_ERRORS
 from fgpr.experiments.experiment import Experiment, Values
 from fgpr.experiments.records import Cell, Record, read_records
-from fgpr.experiments.runner import run_cell, run_cells, shard_of, to_do
+from fgpr.experiments.runner import results_of, run_cell, run_cells, shard_of, to_do
 
 CELLS = [Cell("table1", "CURRIN", "uniform", "separate", seed) for seed in (1, 2, 3)]
 
@@ -58,6 +58,12 @@ def test_what_no_library_can_compute_is_a_failure_of_its_cell_alone(
     assert run_cells(CELLS, tmp_path / "table1.jsonl", 1, told.append) == 1
     assert [record.error for record in told] == [f"{error.__name__}: not positive definite", None, None]
     assert to_do(CELLS, tmp_path) == CELLS[:1]
+
+
+def test_files_of_an_experiment_are_its_own_and_its_parts(tmp_path: Path) -> None:
+    for name in ("table3.jsonl", "table3.2-of-5.jsonl", "table3-whole.jsonl", "table3-whole.1-of-2.jsonl"):
+        (tmp_path / name).touch()
+    assert [file.name for file in results_of("table3", tmp_path)] == ["table3.2-of-5.jsonl", "table3.jsonl"]
 
 
 def test_shards_share_the_work() -> None:
