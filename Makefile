@@ -25,7 +25,7 @@ export PAPER_RUNS
 # Parallel clients and tests want one BLAS thread each: two pools on two cores fight.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
-# Hundreds of processes begin in tests, and half of that time is compiling unless bytecode is kept.
+# Hundreds of processes begin in tests, and a third of their start is compiling unless bytecode is kept.
 export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: help setup setup-peers setup-flower setup-paper paper paper-report paper-quick demo test fuzz check openapi fmt bench bench-secagg attack proofs tamper bench-log kill load mutants liars privacy new-engines bench-predict lock clean containers-check machine pause replay defences soak canary recover agent-kills
