@@ -15,7 +15,8 @@ from support.aggregator import free_port
 from support.failing_server import RECEIPT, Failing, http
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
-UNAVAILABLE = http("503 Busy", b"", "Retry-After: 0")
+# Without the notice a client may send its next request into a connection that is gone: an attempt that no answer counts.
+UNAVAILABLE = http("503 Busy", b"", "Retry-After: 0", "Connection: close")
 
 
 @pytest.fixture
