@@ -46,8 +46,9 @@ $(STAMP): pyproject.toml requirements/dev.txt requirements/build.txt
 demo: setup ## run a whole federation on this machine
 	$(BIN)/fgpr-demo --report build/demo $(ARGS)
 
+# Three at a time, also on two cores: servers, deadlines and other processes are waited for.
 test: setup ## run every test
-	$(BIN)/pytest -n 2 $(ARGS)
+	$(BIN)/pytest -n 3 --dist worksteal $(ARGS)
 
 fuzz: setup ## send 300 generated requests to each operation of the REST interface in each way (FGPR_FUZZ_EXAMPLES=n); writes build/reports/fuzz.json
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)

@@ -120,7 +120,9 @@ class Load:
         some = list(ready.values())[:WARMING]
         connections = [Connection(self._ports) for _ in some]
         for _ in range(2):
-            await asyncio.gather(*(one.exchange(raw["current"][1]) for one, raw in zip(connections, some, strict=True)))
+            await asyncio.gather(
+                *(_answered(one, raw["current"][1]) for one, raw in zip(connections, some, strict=True))
+            )
         for one in connections:
             one.close()
 
@@ -183,10 +185,7 @@ class _Life:
     async def _send(self, request: Request, raw: bytes) -> Answer:
         end = time.monotonic() + PATIENCE
         while True:
-            answer: Answer | None = None
-            # Killed, most likely; what it did or did not do shows when the same is sent again.
-            with suppress(OSError, asyncio.IncompleteReadError):
-                answer = await self._connection.exchange(raw)
+            answer = await _answered(self._connection, raw)
             self._seen.sent += len(raw)
             if answer is not None:
                 self._seen.received += answer.size
@@ -199,6 +198,13 @@ class _Life:
         if answer.status != 200:
             self._seen.refused[f"{request.endpoint} {answer.status}"] += 1
         return answer
+
+
+async def _answered(connection: Connection, raw: bytes) -> Answer | None:
+    # Killed, most likely; what it did or did not do shows when the same is sent again.
+    with suppress(OSError, asyncio.IncompleteReadError):
+        return await connection.exchange(raw)
+    return None
 
 
 async def _until(moment: float) -> None:
