@@ -147,6 +147,8 @@ def create_interface(
         lifespan=life,
         docs_url=None,
         redoc_url=None,
+        # Another slash would be answered with an address made of whatever Host the request names, and signed.
+        redirect_slashes=False,
         root_path_in_servers=False,
         generate_unique_id_function=lambda route: route.name,
     )

@@ -219,3 +219,13 @@ def strip(party: Party) -> None:
             )
 
     party.transport.inner = Stripping()  # type: ignore[assignment]  # a transport like the other
+
+
+@pytest.mark.parametrize("path", ["/v1/log/checkpoint/", "/livez/"])
+def test_another_slash_is_another_address_and_no_answer_names_the_host_of_the_request(
+    aggregator: Aggregator, path: str
+) -> None:
+    answer = httpx.get(f"{aggregator.settings.origin}{path}", headers={"Host": "elsewhere.example"})
+    assert (answer.status_code, answer.json()["type"]) == (404, "urn:fgpr:problem:unknown-resource")
+    assert "location" not in answer.headers
+    assert b"elsewhere" not in answer.content
