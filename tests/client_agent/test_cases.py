@@ -15,7 +15,7 @@ from support.aggregator import free_port
 from support.failing_server import RECEIPT, Failing, http
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
-# Without the notice a client may send its next request into a connection that is gone: an attempt that no answer counts.
+# Without the notice a client may send its next request into a connection that is gone, an attempt without an answer.
 UNAVAILABLE = http("503 Busy", b"", "Retry-After: 0", "Connection: close")
 
 

@@ -32,6 +32,7 @@ from aggregator.service.inspection import verify_database
 from fuzz.signing import Signing
 from support.aggregator import Aggregator, served
 from support.client import NAME
+from support.postgres import Postgres
 from support.staff import Staff
 
 EXAMPLES = int(os.environ.get("FGPR_FUZZ_EXAMPLES", "3"))
@@ -82,9 +83,10 @@ def aggregator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aggregator]
 
 
 @pytest.fixture(scope="module")
-def operated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Aggregator, Staff]]:
-    """One with an operator, who may do everything to it."""
-    with served(tmp_path_factory.mktemp("operated"), keeps_deadlines=False, waiters=1) as made:
+def operated(tmp_path_factory: pytest.TempPathFactory, postgresql: Postgres) -> Iterator[tuple[Aggregator, Staff]]:
+    """One with an operator, who may do everything to it; on PostgreSQL, which refuses what SQLite takes."""
+    folder = tmp_path_factory.mktemp("operated")
+    with postgresql.database() as url, served(folder, url=url, keeps_deadlines=False, waiters=1) as made:
         person = Staff(made, OPERATOR, "operator")
         person.enrol()
         made.enrol(4)
