@@ -28,6 +28,8 @@ class Signing(AuthBase):
         body = request.body or b""
         body = body.encode() if isinstance(body, str) else bytes(body)
         request.body = body
+        # Nobody signs a digest that is wrong: the right one is signed, and the other one sent.
+        made_up = request.headers.pop("Content-Digest", None)
         self._signer.sign(
             request,
             key_id=self._key_id,
@@ -39,4 +41,6 @@ class Signing(AuthBase):
             covered_component_ids=covered(body if "Content-Type" in request.headers else b""),
             body=body or None,
         )
+        if made_up is not None:
+            request.headers["Content-Digest"] = made_up
         return request
