@@ -15,13 +15,13 @@ from typing import Annotated
 import typer
 
 from aggregator import main
-from aggregator.command_line import Database, Keys, context_for, settings_for, telling
+from aggregator.command_line import Database, Keys, KnownCheckpoint, context_for, settings_for, telling
 from aggregator.service import restoring
 from aggregator.service.context import Context
 from aggregator.settings import Settings
 from aggregator.storage import copying, engine
 from aggregator.storage import migrate as schema
-from fgpr.errors import FgprError, LocalProtocolError, Unavailable
+from fgpr.errors import LocalProtocolError, Unavailable, VerificationError
 from fgpr.private_keys import FILE_MODE
 
 _SQLITE = "sqlite:///"
@@ -56,6 +56,7 @@ def restore(
     lose_entries: Annotated[
         bool, typer.Option("--lose-entries", help="Take a log that is shorter than a checkpoint that is known.")
     ] = False,
+    known_checkpoint: KnownCheckpoint = None,
     database: Database = None,
     keys: Keys = None,
 ) -> None:
@@ -66,7 +67,7 @@ def restore(
     that saw them.
     """
     with telling():
-        settings = settings_for(database, keys)
+        settings = settings_for(database, keys, known_checkpoint=known_checkpoint)
         if file is None or settings.database.startswith(_SQLITE):
             _check_alone(settings)
         if file is None:
@@ -159,7 +160,7 @@ def _begin(settings: Settings, *, lose_entries: bool, shown: str | None = None) 
         restoring.check_keys(context)
         try:
             main.check_known(settings, context)
-        except FgprError as error:
+        except VerificationError as error:
             if not lose_entries:
                 raise LocalProtocolError(
                     f"{error}. With --lose-entries it is taken all the same; agents that saw more refuse it for good, "

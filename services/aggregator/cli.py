@@ -24,6 +24,7 @@ from aggregator.command_line import (
     Database,
     Json,
     Keys,
+    KnownCheckpoint,
     Origin,
     context_for,
     print_json,
@@ -70,9 +71,7 @@ def serve(
     keys: Keys = None,
     origin: Origin = None,
     listen: Annotated[str, typer.Option(help="HOST:PORT to listen on.")] = "127.0.0.1:8000",
-    known_checkpoint: Annotated[
-        Path | None, typer.Option(help="File with a signed checkpoint that the log has to continue.")
-    ] = None,
+    known_checkpoint: KnownCheckpoint = None,
     tls_certificate: Annotated[
         Path | None, typer.Option(help="PEM file with the certificate chain: speak TLS; default FGPR_TLS_CERTIFICATE.")
     ] = None,

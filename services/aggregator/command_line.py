@@ -29,6 +29,13 @@ Origin = Annotated[
     str | None,
     typer.Option(help="Public address, as clients reach it; default FGPR_ORIGIN, else http://127.0.0.1:8000"),
 ]
+KnownCheckpoint = Annotated[
+    Path | None,
+    typer.Option(
+        help="File with a checkpoint that the log has to continue: what GET /v1/log/checkpoint answered, or the note "
+        "alone; default FGPR_KNOWN_CHECKPOINT."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 

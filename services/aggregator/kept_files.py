@@ -17,6 +17,9 @@ from fgpr.journal import Answer, SeenPlan
 from fgpr.rest import CheckpointView, LogEntries
 from fgpr.secagg.messages import LogPosition
 
+WHAT_TO_KEEP = "what `GET /v1/log/checkpoint` answered belongs there, or the note in it alone"
+"""Of a file with a checkpoint."""
+
 MEMBERSHIP, CHECKPOINT, LEDGER = "membership.json", "checkpoint.json", "privacy.json"
 
 
@@ -53,11 +56,23 @@ def read(
             if page is not None:
                 leaves[str(path)] = page.start, page.leaves
                 continue
-            text = CheckpointView.decode(raw).note if raw.startswith(b"{") else raw.decode("utf-8")
-            checkpoints[str(path)] = _position(text, service_key)
+            checkpoints[str(path)] = _position(_note(raw), service_key)
         except (OSError, *FORM_ERRORS) as error:
             raise DataError(f"{path} is no checkpoint of this aggregator and no page of its log: {error}") from error
     return Handed(checkpoints, leaves, [read_home(home) for home in homes], secrets)
+
+
+def read_note(path: Path) -> str:
+    """The signed checkpoint in a file: a note, or what `GET /v1/log/checkpoint` answered.
+
+    Raises:
+        DataError: it cannot be read, or is neither; names it.
+    """
+    try:
+        return _note(path.read_bytes())
+    except (OSError, *FORM_ERRORS) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise DataError(f"cannot read the checkpoint {path}: {reason}; {WHAT_TO_KEEP}") from error
 
 
 def read_home(home: Path) -> Journal:
@@ -99,6 +114,10 @@ def read_home(home: Path) -> Journal:
         contributions=contributions,
         openings=openings,
     )
+
+
+def _note(raw: bytes) -> str:
+    return CheckpointView.decode(raw).note if raw.startswith(b"{") else raw.decode("utf-8")
 
 
 def _position(note: str, service_key: bytes) -> LogPosition:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import anyio.to_thread
 from fastapi import FastAPI
 
-from aggregator import interface, problems
+from aggregator import interface, kept_files, problems
 from aggregator.answers import SignedAnswers, Signer
 from aggregator.deadlines import Deadlines
 from aggregator.intake.bodies import Bodies
@@ -68,14 +68,14 @@ def check_known(settings: Settings, context: Context) -> None:
     """Check that the log continues every checkpoint of it that is known outside the database.
 
     Raises:
-        VerificationError: it does not.
-        OSError: the file that the settings name cannot be read.
+        DataError: one of them cannot be read, or is none of this aggregator.
+        VerificationError: the log is older than one of them, or has another history.
     """
     remembered = context.keys.remembered()
     if remembered is not None:
         restoring.check_continues(context, remembered, "beside the keys")
     if settings.known_checkpoint is not None:
-        note = settings.known_checkpoint.read_text(encoding="utf-8")
+        note = kept_files.read_note(settings.known_checkpoint)
         restoring.check_continues(context, note, str(settings.known_checkpoint))
 
 
@@ -85,7 +85,8 @@ def create_app(settings: Settings, context: Context) -> FastAPI:
     Raises:
         LocalProtocolError: the database's schema is not this program's; says what to run.
         CryptographicError: the service key cannot be read, or is not the one that signs the log.
-        VerificationError: the log does not continue a checkpoint that is known outside the database.
+        DataError: a checkpoint that is known outside the database cannot be read, or is none of this aggregator.
+        VerificationError: the log does not continue it.
     """
     migrate.check_schema(context.database)
     context.keys.service()

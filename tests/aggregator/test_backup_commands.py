@@ -17,7 +17,7 @@ from aggregator.storage.tables import log_nodes
 from client_agent import enrolment as agent_enrolment
 from client_agent import epoch, identity, membership, published_prior
 from client_agent.api import Api
-from fgpr.errors import Unauthenticated, VerificationError
+from fgpr.errors import DataError, Unauthenticated, VerificationError
 from support.aggregator import Aggregator, wait_until
 from support.backups import again, restored, run
 from support.party import refusal
@@ -207,10 +207,57 @@ def test_a_checkpoint_that_somebody_kept(aggregator: Aggregator, tmp_path: Path)
     with pytest.raises(VerificationError, match="are not those of the checkpoint"):
         started(note)
     note.write_text("no note")
-    with pytest.raises(VerificationError, match="holds no checkpoint of this aggregator"):
+    with pytest.raises(DataError, match="is none of this aggregator"):
         started(note)
-    with pytest.raises(OSError, match="missing"):
+    with pytest.raises(DataError, match="missing: No such file"):
         started(tmp_path / "missing")
+
+
+def test_the_answer_of_the_rest_interface_is_a_checkpoint_to_keep(aggregator: Aggregator, tmp_path: Path) -> None:
+    aggregator.enrol(1)
+    assert run(aggregator, "backup", str(tmp_path / "old")).exit_code == 0
+    aggregator.enrol(1, first=1)
+    kept = tmp_path / "kept.json"
+    kept.write_bytes(httpx.get(f"{aggregator.settings.origin}/v1/log/checkpoint").content)
+    assert kept.read_bytes().startswith(b"{")
+    main.create_app(aggregator.settings.model_copy(update={"known_checkpoint": kept}), aggregator.context)
+    assert run(aggregator, "backup", str(tmp_path / "new")).exit_code == 0
+    # Too old for that checkpoint, which only the file knows.
+    before = aggregator.dump()
+    refused = restored(aggregator, tmp_path / "old", "--known-checkpoint", str(kept))
+    assert (refused.exit_code, "With --lose-entries" in refused.stderr) == (1, True), refused.output
+    assert f"({kept}): this is an older backup" in refused.stderr
+    assert aggregator.dump() == before
+    assert "a new epoch" in restored(aggregator, tmp_path / "new", "--known-checkpoint", str(kept)).stdout
+    assert (
+        "a new epoch"
+        in restored(aggregator, tmp_path / "old", "--known-checkpoint", str(kept), "--lose-entries").stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (None, "kept: No such file"),
+        (b"", "none of this aggregator"),
+        (b"\xff", "cannot read the checkpoint"),
+        (b"{}", "what `GET /v1/log/checkpoint` answered belongs there"),
+        (b"{", "what `GET /v1/log/checkpoint` answered belongs there"),
+        (b"fgpr-log/x\n0\n\n", "none of this aggregator"),
+    ],
+)
+def test_a_checkpoint_that_cannot_be_read_is_no_loss_to_accept(
+    aggregator: Aggregator, tmp_path: Path, content: bytes | None, reason: str
+) -> None:
+    assert run(aggregator, "backup", str(tmp_path / "backup")).exit_code == 0
+    before = aggregator.dump()
+    if content is not None:
+        (tmp_path / "kept").write_bytes(content)
+    for options in ((), ("--lose-entries",)):
+        refused = restored(aggregator, tmp_path / "backup", "--known-checkpoint", str(tmp_path / "kept"), *options)
+        (line,) = refused.stderr.strip().splitlines()
+        assert (refused.exit_code, reason in line, "--lose-entries" in line) == (1, True, False), line
+    assert aggregator.dump() == before
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

@@ -135,9 +135,8 @@ DEFENCES: list[Defence] = [
         "22",
         "nor by a checkpoint that is none",
         RESTORING,
-        "    except FgprError as error:\n        raise VerificationError("
-        'f"{where} holds no checkpoint of this aggregator: {error}") from error',
-        "    except FgprError:\n        return",
+        '        raise DataError(\n            f"the known checkpoint (',
+        '        return\n        raise DataError(\n            f"the known checkpoint (',
         tests=KEPT,
     ),
     defence(

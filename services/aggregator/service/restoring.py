@@ -13,7 +13,7 @@ from aggregator.storage import installation, log
 from fgpr import merkle
 from fgpr.auditlog import checkpoint
 from fgpr.auditlog.entries import EpochBegun
-from fgpr.errors import FgprError, VerificationError
+from fgpr.errors import DataError, FgprError, VerificationError
 
 EPOCH_BYTES = 16
 
@@ -63,13 +63,17 @@ def check_continues(context: Context, note: str, where: str) -> None:
         where: where it is kept.
 
     Raises:
-        VerificationError: it does not, or the checkpoint is not one of this aggregator.
+        DataError: the checkpoint is none of this aggregator.
+        VerificationError: the log is older, or has another history.
     """
     public = context.service_public()
     try:
         kept = checkpoint.open_note(note, checkpoint.name_of(public), public)
     except FgprError as error:
-        raise VerificationError(f"{where} holds no checkpoint of this aggregator: {error}") from error
+        raise DataError(
+            f"the known checkpoint ({where}) is none of this aggregator: {error}; put the right one there, or take it "
+            "away if there is none"
+        ) from error
     with context.database.read() as connection:
         size = log.read_head(connection)[0].size
         if kept.size > size:
