@@ -140,6 +140,9 @@ def _draft(file: Path, target: Path, settings: Settings, *, lose_entries: bool) 
 @contextmanager
 def _beside(target: Path) -> Iterator[Path]:
     """A name in the folder of `target`; whatever is left under it at the end is removed."""
+    if "?" in str(target):
+        # What follows it in a URL would be options, and another file would be written.
+        raise LocalProtocolError(f"{target} has a ? in it: name another file")
     draft = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
         yield draft

@@ -29,6 +29,8 @@ def _database(url: str) -> str:
         raise ValueError("a database is sqlite:///PATH or postgresql://USER@HOST/NAME")
     if url == "sqlite:///" or ":memory:" in url:
         raise ValueError("a database in memory would be another one for each connection: name a file")
+    if url.startswith("sqlite:") and "?" in url:
+        raise ValueError("sqlite:///PATH takes no options: leave out the ? and what follows, or rename the file")
     return url.replace("postgresql://", "postgresql+psycopg://", 1)
 
 

@@ -85,6 +85,13 @@ def test_a_backup_is_whole_and_on_the_disk_before_it_has_its_name(
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+def test_no_backup_has_a_question_mark_in_its_name(aggregator: Aggregator, tmp_path: Path) -> None:
+    there = sorted(tmp_path.iterdir())
+    result = run(aggregator, "backup", str(tmp_path / "a?b"))
+    assert (result.exit_code, "a?b has a ? in it: name another file" in result.stderr) == (1, True), result.output
+    assert sorted(tmp_path.iterdir()) == there
+
+
 def test_a_backup_whose_log_is_not_written_back_is_none(
     aggregator: Aggregator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,6 +53,12 @@ def test_databases_that_are_none(database: str) -> None:
         Settings(database=database)
 
 
+@pytest.mark.parametrize("options", ["mode=memory&uri=true", "bogus=1", "timeout=5", ""])
+def test_a_file_of_sqlite_has_no_options(options: str) -> None:
+    with pytest.raises(ValidationError, match=r"takes no options: leave out the [?]"):
+        Settings(database=f"sqlite:///fgpr.db?{options}")
+
+
 @pytest.mark.parametrize(
     "origin",
     [

@@ -28,7 +28,7 @@ def check(url: str) -> None:
     """
     if not url.startswith(SCHEME):
         return
-    path = Path(url.removeprefix(SCHEME).partition("?")[0]).absolute()
+    path = Path(url.removeprefix(SCHEME)).absolute()
     folder, user = path.parent, os.geteuid()
     for above in reversed(folder.parents):
         if above.exists() and not os.access(above, os.X_OK, effective_ids=True):
