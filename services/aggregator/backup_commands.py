@@ -73,7 +73,8 @@ def restore(
         if file is None:
             _begin(settings, lose_entries=lose_entries)
         elif settings.database.startswith(_SQLITE):
-            target = Path(settings.database.removeprefix(_SQLITE))
+            # Through links: the database is what they lead to, and its write-ahead log lies beside that.
+            target = Path(settings.database.removeprefix(_SQLITE)).resolve()
             with _draft(file, target, settings, lose_entries=lose_entries) as draft:
                 _put_in_place(draft, target)
         else:

@@ -6,8 +6,10 @@ from pathlib import Path
 import httpx
 import pytest
 from sqlalchemy import update
+from typer.testing import CliRunner
 
 from aggregator import main
+from aggregator.cli import app
 from aggregator.deadlines import Deadlines
 from aggregator.service import restoring
 from aggregator.settings import Settings
@@ -143,6 +145,29 @@ def test_no_old_write_ahead_log_stays_beside_a_restored_file(aggregator: Aggrega
     aggregator.path.unlink()
     log.write_bytes(rows)
     assert run(aggregator, "restore", str(file), "--lose-entries").exit_code == 0
+    assert aggregator.dump()["clients"] == []
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_restored_through_a_link_the_database_itself_is_replaced(aggregator: Aggregator, tmp_path: Path) -> None:
+    file = tmp_path / "backup"
+    assert run(aggregator, "backup", str(file)).exit_code == 0
+    aggregator.enrol(3)
+    log = aggregator.path.with_name(aggregator.path.name + "-wal")
+    rows = log.read_bytes()
+    aggregator.context.database.close()
+    log.write_bytes(rows)
+    old = aggregator.path.stat().st_ino
+    (tmp_path / "links").mkdir()
+    link, other = tmp_path / "links" / "fgpr.db", tmp_path / "other"
+    other.symlink_to(aggregator.path)
+    link.symlink_to("../other")
+    linked = ["--database", f"sqlite:///{link}", "--keys", str(aggregator.settings.keys)]
+    result = CliRunner().invoke(app, ["restore", str(file), "--lose-entries", *linked])
+    assert result.exit_code == 0, result.output
+    assert (link.readlink(), other.readlink()) == (Path("../other"), aggregator.path)
+    assert sorted(path.name for path in link.parent.iterdir()) == ["fgpr.db"]
+    assert aggregator.path.stat().st_ino != old
     assert aggregator.dump()["clients"] == []
 
 
