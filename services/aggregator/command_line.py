@@ -15,6 +15,7 @@ from aggregator import main, variables
 from aggregator.service import restoring
 from aggregator.service.context import Context
 from aggregator.settings import Settings
+from aggregator.storage import faults
 from aggregator.storage import migrate as schema
 from fgpr.errors import FgprError
 
@@ -84,7 +85,7 @@ def telling() -> Iterator[None]:
         yield
     except ValidationError as error:
         _fail("; ".join(f"{_setting(error, fault['loc'])}{fault['msg']}" for fault in error.errors()))
-    except (FgprError, OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (FgprError, OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, faults.Fault) as error:
         _fail(_reason(error))
 
 
@@ -96,7 +97,7 @@ def _setting(error: ValidationError, place: tuple[int | str, ...]) -> str:
 def _reason(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"no room is left on the disk of {error.filename2 or error.filename or 'the output'}: make some"
-    return str(error)
+    return faults.told(error)
 
 
 def _fail(reason: str) -> None:

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 from pydantic import AfterValidator, Field
 
 from aggregator.intake_settings import IntakeSettings
+from aggregator.storage import postgresql
 from fgpr import private_keys
 from fgpr.errors import CryptographicError, LocalProtocolError
 
@@ -29,8 +30,11 @@ def _database(url: str) -> str:
         raise ValueError("a database is sqlite:///PATH or postgresql://USER@HOST/NAME")
     if url == "sqlite:///" or ":memory:" in url:
         raise ValueError("a database in memory would be another one for each connection: name a file")
-    if url.startswith("sqlite:") and "?" in url:
-        raise ValueError("sqlite:///PATH takes no options: leave out the ? and what follows, or rename the file")
+    if url.startswith("sqlite:"):
+        if "?" in url:
+            raise ValueError("sqlite:///PATH takes no options: leave out the ? and what follows, or rename the file")
+        return url
+    postgresql.check_url(url)
     return url.replace("postgresql://", "postgresql+psycopg://", 1)
 
 

@@ -60,6 +60,34 @@ def test_a_file_of_sqlite_has_no_options(options: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("fgpr:hunter2@127.0.0.1:notaport/x", "PORT is a number"),
+        ("fgpr:hunter2@db:/x", "PORT is a number"),
+        ("fgpr:hunter2@[::1/x", "cannot be read"),
+        ("fgpr:hunter2@d\u2100b/x", "cannot be read"),
+        ("fgpr:x@hunter2@db/x", "%40 %2F %3F %23"),
+        ("fgpr:x/hunter2@db/x", "%40 %2F %3F %23"),
+        ("fgpr:x?hunter2@db/x", "%40 %2F %3F %23"),
+        ("fgpr:x#hunter2@db/x", "%40 %2F %3F %23"),
+    ],
+)
+def test_urls_of_postgresql_that_say_two_things_or_nothing(place: str, reason: str) -> None:
+    """Part of a password would be taken for a host, and told when that has no address."""
+    with pytest.raises(ValidationError, match=reason) as caught:
+        Settings(database=f"postgresql://{place}")
+    assert not [fault for fault in caught.value.errors() if "hunter2" in fault["msg"]]
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["postgresql+psycopg://u%40s:p%40%2F%3F%23:w@db:5432/x", "postgresql+psycopg://u:@[::1]/x?options=a%40b@c"],
+)
+def test_urls_of_postgresql_with_marks_in_them(url: str) -> None:
+    assert Settings(database=url).database == url
+
+
+@pytest.mark.parametrize(
     "origin",
     [
         "",

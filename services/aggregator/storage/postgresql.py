@@ -6,9 +6,11 @@ was paused inside a transaction loses it, so that the others can go on.
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import psycopg
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.exc import ArgumentError
 
 LOCK_WAIT_MS = 15_000
 """How long a statement waits for another transaction's lock."""
@@ -31,6 +33,26 @@ def engine(url: str) -> Engine:
     made = create_engine(url, pool_size=CONNECTIONS, max_overflow=0, pool_pre_ping=True, hide_parameters=True)
     event.listen(made, "connect", _configure)
     return made
+
+
+def check_url(url: str) -> None:
+    """Check that a URL can be read, and in one way only: part of a password would be taken for a host, and shown.
+
+    Raises:
+        ValueError: it cannot; says what to write, and nothing of the URL.
+    """
+    try:
+        read, parts = make_url(url), urlsplit(url)
+        one_way = read.password == (None if parts.password is None else unquote(parts.password))
+    except (ArgumentError, ValueError):
+        raise ValueError(
+            "the database's URL cannot be read: write postgresql://USER@HOST:PORT/NAME, where PORT is a number"
+        ) from None
+    if not one_way:
+        raise ValueError(
+            "in a database's URL write @ / ? # of a password as %40 %2F %3F %23, or name a file with the "
+            "password (FGPR_DATABASE_PASSWORD_FILE)"
+        )
 
 
 def wait_alone(connection: Connection) -> None:
