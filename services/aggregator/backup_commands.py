@@ -80,7 +80,7 @@ def restore(
         else:
             _copy_in(file, settings, lose_entries=lose_entries)
         with _context(settings) as context:
-            context.keys.remember(restoring.newest_note(context))
+            context.keys.remember(restoring.newest_note(context), shorter=lose_entries)
         typer.echo("a new epoch has begun: issue tickets anew, and repeat the revocations since the backup")
 
 
@@ -113,11 +113,15 @@ def _check_alone(settings: Settings) -> None:
 
 def _copy_in(file: Path, settings: Settings, *, lose_entries: bool) -> None:
     with _context(settings) as context, tempfile.TemporaryDirectory() as folder:
-        schema.check_schema(context.database)
+        empty = schema.is_new(context.database)
+        if not empty:
+            schema.check_schema(context.database)
         with (
             _draft(file, Path(folder) / "backup", settings, lose_entries=lose_entries) as draft,
             _opened(draft) as source,
         ):
+            if empty:
+                schema.upgrade(context.database)
             copying.copy(source, context.database)
 
 
@@ -167,8 +171,7 @@ def _begin(settings: Settings, *, lose_entries: bool, shown: str | None = None) 
         except VerificationError as error:
             if not lose_entries:
                 raise LocalProtocolError(
-                    f"{error}. With --lose-entries it is taken all the same; agents that saw more refuse it for good, "
-                    "and have to enrol anew"
+                    f"{error}; agents that saw more refuse it for good then, and have to enrol anew"
                 ) from error
         restoring.begin_epoch(context)
         context.database.note_erasure()

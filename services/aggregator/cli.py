@@ -58,6 +58,7 @@ def migrate(database: Database = None, keys: Keys = None) -> None:
         settings = settings_for(database, keys)
         context = main.create_context(settings)
         try:
+            main.check_may_begin(context)
             schema.upgrade(context.database)
             operator.start_log(context)
         finally:

@@ -67,15 +67,28 @@ def context_for(
     Raises:
         LocalProtocolError: the database has another schema.
         CryptographicError: another service key signs the database's log.
+        VerificationError: the command signs, and the log does not continue a checkpoint that is known outside of it.
     """
-    context = main.create_context(settings_for(database, keys, origin))
+    settings = settings_for(database, keys, origin)
+    context = main.create_context(settings)
     try:
         schema.check_schema(context.database)
         if signs:
             restoring.check_keys(context)
+            main.check_known(settings, context)
         yield context
+        if signs:
+            _remember(context)
     finally:
         context.database.close()
+
+
+def _remember(context: Context) -> None:
+    try:
+        context.keys.remember(restoring.newest_note(context))
+    except FgprError as error:
+        # What the command was asked for is done and told: a failure would have it done again.
+        typer.echo(f"fgpr-aggregator: this is done, but its checkpoint is not kept beside the keys: {error}", err=True)
 
 
 @contextmanager

@@ -4,8 +4,12 @@
 What a key file must look like is said once for both services in `fgpr.private_keys`.
 """
 
+import fcntl
 import os
+import re
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +20,15 @@ from fgpr.errors import CryptographicError
 
 CHECKPOINT = "checkpoint.note"
 """The newest checkpoint that was signed with these keys, as far as this process got round to keeping it."""
+
+_SIZE = re.compile(r"[0-9]{1,16}", re.ASCII)
+
+
+def size_of(note: str) -> int:
+    """Leaves that a checkpoint says its log has, whoever signed it; -1 of what is no checkpoint."""
+    _, _, rest = note.partition("\n")
+    size, _, _ = rest.partition("\n")
+    return int(size) if _SIZE.fullmatch(size) else -1
 
 
 class KeyDirectory:
@@ -70,18 +83,29 @@ class KeyDirectory:
         """A federation's roster key, made now where there is none."""
         return self._ensure(f"roster-{federation}.pem")
 
-    def remember(self, note: str) -> None:
-        """Keep the newest checkpoint beside the keys: a database that is put back does not take it along."""
+    def remember(self, note: str, *, shorter: bool = False) -> None:
+        """Keep the newest checkpoint beside the keys: a database that is put back does not take it along.
+
+        Args:
+            note: the signed checkpoint.
+            shorter: keep it also where one of a longer log is kept, because the rest of that log is given up.
+
+        Raises:
+            CryptographicError: it cannot be written.
+        """
         path = self._folder / CHECKPOINT
-        if note == self.remembered():
-            return
         draft = path.with_name(f".{CHECKPOINT}.{secrets.token_hex(8)}")
         try:
-            with draft.open("x", encoding="utf-8") as file:
-                file.write(note)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
+            # A server and commands keep checkpoints in one folder: of two, the one that comes late may be the older.
+            with self._alone():
+                kept = self.remembered()
+                if kept is not None and (kept == note or (size_of(kept) > size_of(note) and not shorter)):
+                    return
+                with draft.open("x", encoding="utf-8") as file:
+                    file.write(note)
+                    file.flush()
+                    os.fsync(file.fileno())
+                draft.replace(path)
         except OSError as error:
             raise CryptographicError(f"cannot write {path}: {error.strerror}") from error
         finally:
@@ -93,6 +117,16 @@ class KeyDirectory:
             return (self._folder / CHECKPOINT).read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        # The folder itself is locked: a file for that would be one more to copy with the keys.
+        folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
 
     def _ensure(self, name: str) -> Ed25519PrivateKey:
         # Not `exists`, which raises where this user may not look.

@@ -17,7 +17,7 @@ from aggregator.answers import SignedAnswers, Signer
 from aggregator.deadlines import Deadlines
 from aggregator.intake.bodies import Bodies
 from aggregator.intake.observed import Observed
-from aggregator.keys import KeyDirectory
+from aggregator.keys import KeyDirectory, size_of
 from aggregator.metrics import Metrics
 from aggregator.routes import enrolments, federations, health, log, operator, rounds
 from aggregator.routes.methods import methods_of
@@ -31,6 +31,7 @@ from aggregator.storage import database_file, migrate
 from aggregator.storage.announcements import Listener
 from aggregator.storage.engine import Database
 from aggregator.token_buckets import TokenBuckets
+from fgpr.errors import LocalProtocolError
 
 V1 = "/v1"
 
@@ -77,6 +78,23 @@ def check_known(settings: Settings, context: Context) -> None:
     if settings.known_checkpoint is not None:
         note = kept_files.read_note(settings.known_checkpoint)
         restoring.check_continues(context, note, str(settings.known_checkpoint))
+
+
+def check_may_begin(context: Context) -> None:
+    """Check that a log may begin in this database: not in a new one, where the keys signed leaves of another.
+
+    Raises:
+        LocalProtocolError: they did; says what to do.
+    """
+    remembered = context.keys.remembered()
+    size = 0 if remembered is None else size_of(remembered)
+    if size > 0 and migrate.is_new(context.database):
+        raise LocalProtocolError(
+            f"the database {context.database.shown} is new, and a checkpoint of {size} leaves is known (beside the "
+            "keys): one key must not sign two logs. Name the database of that log (--database or FGPR_DATABASE), put "
+            "its newest backup here with `fgpr-aggregator restore FILE`, or begin anew with another folder of keys "
+            "(--keys or FGPR_KEYS)"
+        )
 
 
 def create_app(settings: Settings, context: Context) -> FastAPI:

@@ -1,9 +1,11 @@
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -108,6 +110,78 @@ def test_a_database_in_use_takes_no_other_service_key(cli: Cli) -> None:
     cli.options[3] = mine
     cli.done("migrate")
     cli.done("invite", "--federation", "engines", "bench")
+
+
+def head(cli: Cli) -> tuple[int, str]:
+    with closing(sqlite3.connect(cli.folder / "x.db")) as connection:
+        found: tuple[int, str] = connection.execute("SELECT size, note FROM log_head").fetchone()
+    return found
+
+
+def test_nothing_is_signed_on_a_log_that_lost_entries(cli: Cli) -> None:
+    """An older database that was put back by hand would be continued as another history, under the same key."""
+    x, old, new, known = (cli.folder / name for name in ("x.db", "old.db", "new.db", "keys/checkpoint.note"))
+    shutil.copy(x, old)
+    assert head(cli)[0] == 2
+    cli.done("invite", "--federation", "engines", "bench")
+    assert head(cli)[0] == 3
+    # No server ran: the command itself keeps the checkpoint.
+    assert known.read_text() == head(cli)[1]
+    shutil.copy(x, new)
+    shutil.copy(old, x)
+    kept, before = known.read_text(), head(cli)
+    for arguments in (
+        ("invite", "--federation", "engines", "another"),
+        ("revoke", "--federation", "engines", "bench"),
+        ("round", "open", "--federation", "engines"),
+        ("federation", "close", "engines", "--yes", "--reason", "x"),
+        ("federation", "create", str(cli.folder / "f.toml")),
+        ("staff", "invite", "olga", "--role", "operator"),
+    ):
+        told = cli.refused(*arguments)
+        assert "has 2 leaves, and a checkpoint of 3 is known" in told, arguments
+        assert "fgpr-aggregator restore" in told
+        assert "--lose-entries" in told
+    assert (known.read_text(), head(cli)) == (kept, before)
+    shutil.copy(new, x)
+    cli.done("invite", "--federation", "engines", "another")
+
+
+def test_a_new_database_begins_no_second_log_under_the_same_key(cli: Cli) -> None:
+    cli.done("backup", str(cli.folder / "backup"))
+    mine, cli.options[1] = cli.options[1], f"sqlite:///{cli.folder / 'y.db'}"
+    told = cli.refused("migrate")
+    assert told.startswith(f"the database {cli.options[1]} is new, and a checkpoint of 2 leaves is known")
+    assert "fgpr-aggregator restore FILE" in told
+    assert not (cli.folder / "y.db").exists()
+    # What it names as the ways on.
+    cli.done("restore", str(cli.folder / "backup"))
+    cli.done("migrate")
+    cli.options[1:] = [f"sqlite:///{cli.folder / 'z.db'}", "--keys", str(cli.folder / "others")]
+    cli.done("migrate")
+    cli.options[1:] = [mine, "--keys", str(cli.folder / "keys")]
+    assert "has 2 leaves, and a checkpoint of 3 is known" in cli.refused("serve", "--listen", "127.0.0.1:0")
+
+
+def test_a_backup_goes_into_an_empty_database(cli: Cli, empty_database_url: str) -> None:
+    cli.done("backup", str(cli.folder / "backup"))
+    cli.options[1] = empty_database_url
+    cli.done("restore", str(cli.folder / "backup"))
+    assert [line["name"] for line in json.loads(cli.done("federation", "list", "--json"))] == ["engines"]
+
+
+def test_what_is_done_counts_as_done_where_its_checkpoint_cannot_be_kept(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    result = cli.run("invite", "--federation", "engines", "bench")
+    assert result.exit_code == 0, result.output
+    assert Ticket.from_text(result.stdout.strip()).client == "bench"
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("fgpr-aggregator: this is done, but its checkpoint is not kept beside the keys: ")
 
 
 def test_before_the_first_migration_each_command_says_what_to_run(empty: Cli) -> None:

@@ -1,5 +1,6 @@
 import os
 import stat
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -171,6 +172,18 @@ def test_a_checkpoint_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest
         with pytest.raises(CryptographicError, match="No space left on device"):
             keys.remember("the second one")
     assert keys.remembered() == "the first one"
+    assert [path.name for path in (tmp_path / "keys").iterdir()] == [CHECKPOINT]
+
+
+def test_an_older_checkpoint_takes_no_newer_one_s_place(tmp_path: Path) -> None:
+    keys = KeyDirectory(tmp_path / "keys")
+    notes = [f"fgpr-log/x\n{size}\nroot\n\n\u2014 x y\n" for size in range(40)]
+    together([partial(KeyDirectory(tmp_path / "keys").remember, note) for note in notes])
+    assert keys.remembered() == notes[39]
+    keys.remember(notes[9])
+    assert keys.remembered() == notes[39]
+    keys.remember(notes[9], shorter=True)
+    assert keys.remembered() == notes[9]
     assert [path.name for path in (tmp_path / "keys").iterdir()] == [CHECKPOINT]
 
 

@@ -57,7 +57,7 @@ def test_the_round_trip(tmp_path: Path) -> None:
     done("migrate", *options)
     (here / "f.toml").write_text(TOML, encoding="utf-8")
     done("federation", "create", here / "f.toml", "--roster-key", public, *options)
-    assert [path.name for path in (here / "keys").iterdir()] == ["service.pem"]
+    assert sorted(path.name for path in (here / "keys").iterdir()) == ["checkpoint.note", "service.pem"]
     assert "no clients" in refused("roster", "export", "--federation", "engines", "--out", here / "draft", *options)
 
 

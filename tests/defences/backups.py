@@ -6,6 +6,8 @@ DEADLINES = "services/aggregator/deadlines.py"
 MAIN = "services/aggregator/main.py"
 AUTH = "services/aggregator/auth.py"
 PLAIN = "services/aggregator/plain_requests.py"
+COMMAND_LINE = "services/aggregator/command_line.py"
+KEYS = "services/aggregator/keys.py"
 RESTORING = "services/aggregator/service/restoring.py"
 BACKUPS = "services/aggregator/backup_commands.py"
 INSTALLATION = "services/aggregator/storage/installation.py"
@@ -15,6 +17,7 @@ FILE_TESTS = "aggregator/test_backup_files.py"
 WORTHLESS = f"{BACKUP_TESTS}::test_what_was_signed_or_issued_before_is_worth_nothing"
 LOST = f"{BACKUP_TESTS}::test_a_log_that_lost_entries_is_not_served"
 OTHER_KEY = "aggregator/test_cli.py::test_a_database_in_use_takes_no_other_service_key"
+SIGNING = "aggregator/test_cli.py::test_nothing_is_signed_on_a_log_that_lost_entries"
 KEPT = f"{BACKUP_TESTS}::test_a_checkpoint_that_somebody_kept"
 
 DEFENCES: list[Defence] = [
@@ -76,7 +79,7 @@ DEFENCES: list[Defence] = [
             ("serve", MAIN, "restoring.check_keys(context)", "create_app"),
             ("what is looked at", RESTORING, "audit.check_signer(context, connection)", ""),
             ("restore", BACKUPS, "restoring.check_keys(context)", "_begin"),
-            ("commands", "services/aggregator/command_line.py", "if signs:", ""),
+            ("commands", COMMAND_LINE, "restoring.check_keys(context)", "context_for"),
             (
                 "migrate",
                 "services/aggregator/service/operator.py",
@@ -162,6 +165,30 @@ DEFENCES: list[Defence] = [
         tests=KEPT,
     ),
     defence("22", "which is the newest", DEADLINES, "self._context.keys.remember(note)", tests=LOST),
+    defence(
+        "22",
+        "and never an older one after it",
+        KEYS,
+        "size_of(kept) > size_of(note)",
+        "False",
+        tests="aggregator/test_keys.py::test_an_older_checkpoint_takes_no_newer_one_s_place",
+        inside="remember",
+    ),
+    defence(
+        "22",
+        "looked at before a command signs",
+        COMMAND_LINE,
+        "main.check_known(settings, context)",
+        tests=SIGNING,
+    ),
+    defence("22", "which keeps the newest itself", COMMAND_LINE, "_remember(context)", tests=SIGNING),
+    defence(
+        "22",
+        "no second log in a new database",
+        "services/aggregator/cli.py",
+        "main.check_may_begin(context)",
+        tests="aggregator/test_cli.py::test_a_new_database_begins_no_second_log_under_the_same_key",
+    ),
     defence(
         "22",
         "restore takes none that lost entries",

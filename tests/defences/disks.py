@@ -197,8 +197,8 @@ DEFENCES: list[Defence] = [
         "20",
         "a checkpoint is kept whole or not at all",
         KEYS,
-        "                file.flush()\n                os.fsync(file.fileno())\n            draft.replace(path)",
-        "                pass\n            path.write_text(note)",
+        "file.flush()\n                    os.fsync(file.fileno())\n                draft.replace(path)",
+        "pass\n                path.write_text(note)",
         tests="aggregator/test_keys.py::test_a_checkpoint_that_cannot_be_written",
     ),
     defence(

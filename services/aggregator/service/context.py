@@ -29,8 +29,8 @@ class KeyRing(Protocol):
         """Check that the service key can be read now; raises CryptographicError."""
         ...
 
-    def remember(self, note: str) -> None:
-        """Keep the newest checkpoint, outside the database."""
+    def remember(self, note: str, *, shorter: bool = False) -> None:
+        """Keep the newest checkpoint, outside the database; one of a shorter log only where that is said."""
         ...
 
     def remembered(self) -> str | None:

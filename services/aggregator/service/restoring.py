@@ -17,6 +17,11 @@ from fgpr.errors import DataError, FgprError, VerificationError
 
 EPOCH_BYTES = 16
 
+_ADVICE = (
+    "Name the database of these keys (--database), or put its newest backup in place with `fgpr-aggregator restore "
+    "FILE`; only where nobody has the missing entries any more, `restore` goes on without them with --lose-entries"
+)
+
 
 def epoch(context: Context) -> str:
     """The present epoch."""
@@ -79,9 +84,10 @@ def check_continues(context: Context, note: str, where: str) -> None:
         if kept.size > size:
             raise VerificationError(
                 f"the audit log has {size} leaves, and a checkpoint of {kept.size} is known ({where}): this is an "
-                "older backup. Put the newest one in place with `fgpr-aggregator restore`, which says what is lost"
+                f"older backup, or another database. {_ADVICE}"
             )
         if merkle.frontier(kept.size, log.node_reader(connection)).root() != kept.root:
             raise VerificationError(
-                f"the first {kept.size} leaves of the audit log are not those of the checkpoint that is known ({where})"
+                f"the first {kept.size} leaves of the audit log are not those of the checkpoint that is known "
+                f"({where}): this is another history. {_ADVICE}"
             )

@@ -29,6 +29,14 @@ def downgrade(database: Database, revision: str) -> None:
         command.downgrade(_config(connection), revision)
 
 
+def is_new(database: Database) -> bool:
+    """Whether no program made its tables in the database yet; a file is not made by asking."""
+    if database.file is not None and not database.file.exists():
+        return True
+    with database.read() as connection:
+        return MigrationContext.configure(connection).get_current_revision() is None
+
+
 def check_schema(database: Database, shown: str | None = None) -> None:
     """Check that the database has exactly this program's schema.
 
