@@ -36,6 +36,9 @@ from aggregator.settings import without_password
 from aggregator.storage import migrate as schema
 from fgpr.ticket import Role
 
+MOST_ROUND = 2**31 - 1
+"""Largest number of a round: the column of either database ends there, and so does the REST interface."""
+
 app = typer.Typer(
     help="The aggregator of an FGPR federation: stores rounds, unmasks only their weighted average, publishes priors.",
     no_args_is_help=True,
@@ -191,7 +194,7 @@ def round_list(
 @round_app.command("show")
 def round_show(
     federation: Annotated[str, typer.Option(help="Name of the federation.")],
-    number: Annotated[int, typer.Argument(help="The round's number.")],
+    number: Annotated[int, typer.Argument(min=0, max=MOST_ROUND, help="The round's number.")],
     database: Database = None,
     keys: Keys = None,
 ) -> None:

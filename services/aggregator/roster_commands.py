@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import TypeAdapter, ValidationError
 
 from aggregator.command_line import Database, Keys, context_for, settings_for, telling
 from aggregator.keys import KeyDirectory
 from aggregator.service import rosters
 from aggregator.service.roster_signing import sign_draft
 from fgpr import private_keys
-from fgpr.message import Signed
+from fgpr.message import Name, Signed
 from fgpr.secagg.roster import Roster, RosterDraft, changes
 
 app = typer.Typer(help="Rosters whose key is held elsewhere.", no_args_is_help=True)
@@ -30,6 +31,7 @@ def create_key(
 ) -> None:
     """Make a roster key, on the signer's machine; its public half, beside it, goes to the aggregator's operator."""
     with telling():
+        _check_name(federation)
         key = KeyDirectory(folder, settings_for(None, None).key_passphrase).ensure_roster(federation)
         public = folder / f"roster-{federation}.pub.pem"
         public.write_bytes(private_keys.public_to_pem(key.public_key()))
@@ -91,6 +93,14 @@ def import_(
         stale = rosters.bring_in(context, roster)
         more = "; the membership has changed since: export again" if stale else ""
         typer.echo(f"roster {roster.message.version} of {roster.message.federation} is in force{more}")
+
+
+def _check_name(federation: str) -> None:
+    # It becomes a part of file names, and no federation of another name can be created.
+    try:
+        TypeAdapter(Name).validate_python(federation)
+    except ValidationError as error:
+        raise typer.BadParameter("--federation takes a name of a-z, 0-9 and -, at most 64 characters") from error
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -260,6 +260,14 @@ def test_rounds_are_listed(cli: Cli) -> None:
     assert "prior" in cli.done("round", "list", "--federation", "engines")
 
 
+@pytest.mark.parametrize("number", ["2147483648", "3000000000", "99999999999999999999999"])
+def test_a_round_s_number_beyond_any_database(cli: Cli, number: str) -> None:
+    assert "no round 2147483647" in cli.refused("round", "show", "--federation", "engines", "2147483647")
+    result = cli.run("round", "show", "--federation", "engines", number)
+    assert result.exit_code == 2, result.output
+    assert "2147483647" in result.stderr
+
+
 def test_a_database_that_is_none(empty: Cli) -> None:
     for url in ("mysql://db", "sqlite:///:memory:"):
         result = CliRunner().invoke(app, ["migrate", "--database", url, "--keys", str(empty.folder / "keys")])

@@ -61,6 +61,14 @@ def test_the_round_trip(tmp_path: Path) -> None:
     assert "no clients" in refused("roster", "export", "--federation", "engines", "--out", here / "draft", *options)
 
 
+@pytest.mark.parametrize("name", ["../x", "a/b", "En gines", "", "x" * 65])
+def test_a_roster_key_of_a_name_that_no_federation_has(tmp_path: Path, name: str) -> None:
+    result = run("roster", "create-key", "--federation", name, "--folder", tmp_path / "away")
+    assert result.exit_code == 2, result.output
+    assert "a-z, 0-9 and -, at most 64" in " ".join(result.stderr.split())
+    assert not (tmp_path / "away").exists()
+
+
 def test_export_sign_and_import(tmp_path: Path) -> None:
     away = tmp_path / "away"
     done("roster", "create-key", "--federation", "engines", "--folder", away)
