@@ -12,7 +12,7 @@ from rich.table import Table
 
 from aggregator import kept_files
 from aggregator.command_line import Database, Json, Keys, context_for, print_json, telling
-from aggregator.service import checking, schedule
+from aggregator.service import checking, federations
 from aggregator.service.context import Context
 from aggregator.service.invariants.invariant import INVARIANTS, Violation
 from fgpr import signatures
@@ -56,16 +56,31 @@ def examine(context: Context, logs: Sequence[Path], homes: Sequence[Path]) -> li
     """
     secrets = {"the service key": context.keys.service().private_bytes_raw()}
     known: dict[str, bytes] = {}
-    for name in schedule.names(context):
+    suspects: list[Violation] = []
+    for name, stored in federations.roster_keys(context).items():
         try:
             key = context.keys.roster(name)
         except CryptographicError:
             # Held elsewhere, or not on this machine: what the database says of it is all there is.
             continue
         secrets[f"the roster key of {name}"] = key.private_bytes_raw()
-        known[name] = signatures.public_bytes(key)
+        if signatures.public_bytes(key) == stored:
+            known[name] = stored
+        else:
+            # Whatever it was held against would fail, as if all of the database were another one.
+            suspects.append(_suspect(name))
     handed = kept_files.read(logs, homes, context.service_public(), secrets, context.keys.remembered())
-    return checking.check(context.database, context.clock(), context.service_public(), known, handed)
+    found = checking.check(context.database, context.clock(), context.service_public(), known, handed)
+    return sorted([*suspects, *found], key=lambda one: one.number)
+
+
+def _suspect(name: str) -> Violation:
+    return Violation(
+        7,
+        f"roster-{name}.pem beside the keys is not the roster key that the database has for federation {name}",
+        f"suspect the file first: copy roster-{name}.pem from the replica or machine on which it was made, and run "
+        "doctor again; where this is the right file, the database was changed: restore the newest backup that passes",
+    )
 
 
 def report(violations: Sequence[Violation], *, journals: bool) -> list[dict[str, Any]]:
@@ -73,6 +88,7 @@ def report(violations: Sequence[Violation], *, journals: bool) -> list[dict[str,
     lines: list[dict[str, Any]] = []
     for number, invariant in INVARIANTS.items():
         found = [violation.what for violation in violations if violation.number == number]
+        told = [violation.remedy or invariant.remedy for violation in violations if violation.number == number]
         holds = None if invariant.by_journals and not journals and not found else not found
         lines.append(
             {
@@ -80,7 +96,7 @@ def report(violations: Sequence[Violation], *, journals: bool) -> list[dict[str,
                 "words": invariant.words,
                 "holds": holds,
                 "violations": found,
-                "remedy": invariant.remedy if found else None,
+                "remedy": "; ".join(dict.fromkeys(told)) or None,
             }
         )
     return lines

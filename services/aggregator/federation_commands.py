@@ -34,6 +34,8 @@ def federation_create(
     """Create a federation from its TOML file: its roster key, its audit leaf, its initial prior."""
     with telling(), context_for(database, keys, signs=True) as context:
         settings = Federation.from_settings(tomllib.loads(file.read_text(encoding="utf-8")))
+        # A key that is made for one that another replica created would be a wrong one.
+        federations.check_free(context, settings.name)
         key: Ed25519PrivateKey | Ed25519PublicKey = (
             context.keys.ensure_roster(settings.name)
             if roster_key is None

@@ -21,6 +21,8 @@ from fgpr.errors import CryptographicError
 CHECKPOINT = "checkpoint.note"
 """The newest checkpoint that was signed with these keys, as far as this process got round to keeping it."""
 
+SERVICE = "service.pem"
+
 _SIZE = re.compile(r"[0-9]{1,16}", re.ASCII)
 
 
@@ -29,6 +31,12 @@ def size_of(note: str) -> int:
     _, _, rest = note.partition("\n")
     size, _, _ = rest.partition("\n")
     return int(size) if _SIZE.fullmatch(size) else -1
+
+
+def _advice(name: str) -> str:
+    if name == SERVICE:
+        return "`fgpr-aggregator migrate` makes it for a new database; for another one put its copy back"
+    return f"copy {name} from the replica or machine on which it was made"
 
 
 class KeyDirectory:
@@ -57,7 +65,7 @@ class KeyDirectory:
 
     def service(self) -> Ed25519PrivateKey:
         """The service key."""
-        return self._load("service.pem")
+        return self._load(SERVICE)
 
     def roster(self, federation: str) -> Ed25519PrivateKey:
         """A federation's roster key."""
@@ -69,7 +77,7 @@ class KeyDirectory:
         Raises:
             CryptographicError: it cannot.
         """
-        self._read("service.pem")
+        self._read(SERVICE)
 
     def read(self, name: str) -> Ed25519PrivateKey:
         """The key in a file of that name."""
@@ -77,7 +85,7 @@ class KeyDirectory:
 
     def ensure_service(self) -> Ed25519PrivateKey:
         """The service key, made now where there is none."""
-        return self._ensure("service.pem")
+        return self._ensure(SERVICE)
 
     def ensure_roster(self, federation: str) -> Ed25519PrivateKey:
         """A federation's roster key, made now where there is none."""
@@ -168,8 +176,7 @@ class KeyDirectory:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
             raise CryptographicError(
-                f"cannot read {path} as uid {os.geteuid()}: {error.strerror}; `fgpr-aggregator migrate` makes "
-                "keys for a new database, and `federation create` for a federation"
+                f"cannot read {path} as uid {os.geteuid()}: {error.strerror}; {_advice(name)}"
             ) from error
         try:
             status = os.fstat(descriptor)

@@ -184,6 +184,28 @@ def test_what_is_done_counts_as_done_where_its_checkpoint_cannot_be_kept(
     assert line.startswith("fgpr-aggregator: this is done, but its checkpoint is not kept beside the keys: ")
 
 
+def test_a_replica_whose_copy_of_the_keys_is_older_than_a_federation(cli: Cli) -> None:
+    mine, copy = cli.options[3], cli.folder / "copy"
+    shutil.copytree(cli.folder / "keys", copy)
+    (cli.folder / "late.toml").write_text(TOML.replace('"engines"', '"late"'), encoding="utf-8")
+    cli.done("federation", "create", str(cli.folder / "late.toml"))
+    cli.options[3] = str(copy)
+    # It would be another key than the one with which the federation was created.
+    assert cli.refused("federation", "create", str(cli.folder / "late.toml")) == "there is a federation late already"
+    assert not (copy / "roster-late.pem").exists()
+    # That it is missing is no fault of the database.
+    cli.done("doctor")
+    KeyDirectory(copy).ensure_roster("late")
+    lines = json.loads(cli.run("doctor", "--json").stdout)
+    (found,) = [line for line in lines if line["holds"] is False]
+    assert found["violations"] == [
+        "roster-late.pem beside the keys is not the roster key that the database has for federation late"
+    ]
+    assert found["remedy"].startswith("suspect the file first: copy roster-late.pem from the replica")
+    cli.options[3] = mine
+    cli.done("doctor")
+
+
 def test_before_the_first_migration_each_command_says_what_to_run(empty: Cli) -> None:
     for arguments in (
         ("invite", "--federation", "engines", "bench"),

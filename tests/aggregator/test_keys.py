@@ -51,7 +51,7 @@ def test_a_missing_key_is_not_made_in_passing(tmp_path: Path) -> None:
     keys = KeyDirectory(tmp_path / "keys")
     with pytest.raises(CryptographicError, match="fgpr-aggregator migrate"):
         keys.service()
-    with pytest.raises(CryptographicError, match="federation create"):
+    with pytest.raises(CryptographicError, match=r"copy roster-engines\.pem from the replica"):
         keys.roster("engines")
     assert list((tmp_path / "keys").iterdir()) == []
 

@@ -22,6 +22,22 @@ from fgpr.message import Signed
 from fgpr.rest import PriorView
 
 
+def check_free(context: Context, name: str) -> None:
+    """Check that a federation of that name can be created, before a roster key is made for it.
+
+    Raises:
+        Conflict: the name is taken.
+    """
+    with context.database.read() as connection:
+        federations.check_free(connection, name)
+
+
+def roster_keys(context: Context) -> dict[str, bytes]:
+    """The public roster key of each federation, 32 bytes, by name."""
+    with context.database.read() as connection:
+        return federations.roster_keys(connection)
+
+
 def create(context: Context, settings: Federation, roster_key: Ed25519PrivateKey | Ed25519PublicKey) -> None:
     """Create a federation and sign its initial prior.
 

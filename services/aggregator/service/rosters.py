@@ -19,7 +19,6 @@ from fgpr.errors import (
     CommitteeError,
     Conflict,
     CryptographicError,
-    Unavailable,
     UnknownResource,
     VerificationError,
 )
@@ -77,7 +76,7 @@ def current_roster(context: Context, connection: Connection, row: FederationRow,
 
     Raises:
         CommitteeError: nobody was ever admitted, or nobody signed a roster yet.
-        Unavailable: the roster key is not here.
+        CryptographicError: the roster key cannot be used on this machine, or is not that of the federation.
     """
     name = row.settings.name
     present = serving(connection, name, keep=keep)
@@ -95,16 +94,12 @@ def current_roster(context: Context, connection: Connection, row: FederationRow,
 
 
 def _roster_key(context: Context, row: FederationRow) -> Ed25519PrivateKey:
-    # A fault of this machine, whoever asked: another replica may have the key.
     name = row.settings.name
-    try:
-        key = context.keys.roster(name)
-    except CryptographicError as error:
-        raise Unavailable(f"the roster key of federation {name} cannot be used here: {error}") from error
+    key = context.keys.roster(name)
     if signatures.public_bytes(key) != row.roster_key:
-        raise Unavailable(
+        raise CryptographicError(
             f"roster-{name}.pem here is not the key with which federation {name} was created, and no client would "
-            "believe it: put that one in its place"
+            "believe it: copy that one from the replica or machine on which it was made"
         )
     return key
 

@@ -4,8 +4,11 @@ Every function takes the caller, who is None for the command line on the aggrega
 database need not prove more. Bodies are read only once it is settled that the caller may send them.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
+import structlog
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from aggregator.service import audit, enrolment, federations, operator, schedule
@@ -37,6 +40,8 @@ from fgpr.ticket import Ticket
 
 TICKETS_A_DAY = 1_000
 """Most tickets that one operator issues by REST within a day: a stolen key makes no more parties than that."""
+
+_log = structlog.get_logger(__name__)
 
 
 def list_federations(context: Context, caller: Caller | None) -> FederationList:
@@ -110,6 +115,8 @@ def create(context: Context, caller: Caller, body: bytes) -> FederationLine:
         _spend(context, connection, caller)
         request = FederationRequest.decode(body)
         settings, public = Federation.from_settings(request.settings), request.roster_key
+        # A key that is made for one that another replica created would be a wrong one.
+        stored.check_free(connection, settings.name)
         # Made only for a caller who may; a key left behind by a refused creation is taken up by the next one.
         key = _made_key(context, settings.name) if public is None else Ed25519PublicKey.from_public_bytes(public)
         federations.create_in(context, connection, settings, key)
@@ -117,11 +124,20 @@ def create(context: Context, caller: Caller, body: bytes) -> FederationLine:
 
 
 def _made_key(context: Context, name: str) -> Ed25519PrivateKey:
-    try:
+    with _own_fault(name):
         return context.keys.ensure_roster(name)
+
+
+@contextmanager
+def _own_fault(federation: str) -> Iterator[None]:
+    try:
+        yield
     except CryptographicError as error:
-        # A fault of this machine, and none of what the operator sent.
-        raise Unavailable(f"no roster key can be made here: {error}") from error
+        # A fault of this machine, and none of what the operator sent; its paths and users are nobody else's business.
+        _log.warning("roster key", federation=federation, reason=str(error))
+        raise Unavailable(
+            f"the roster key of federation {federation} cannot be used at this replica: its log says why and what to do"
+        ) from error
 
 
 def issue(context: Context, caller: Caller, federation: str, body: bytes) -> IssuedTicket:
@@ -170,10 +186,12 @@ def open_round(context: Context, caller: Caller, federation: str) -> OpenedRound
         Unauthenticated, Forbidden: the caller is no operator.
         Conflict: a round is running, or the federation is paused or closed.
         CommitteeError, CapacityError: no safe round exists.
+        Unavailable: the roster key cannot be used on this machine.
     """
     with context.database.write() as connection:
         _spend(context, connection, caller)
-        number = schedule.open_in(context, connection, federation)
+        with _own_fault(federation):
+            number = schedule.open_in(context, connection, federation)
     context.bell.ring()
     return OpenedRound(round=number)
 

@@ -26,6 +26,7 @@ _FEDERATION = select(federations).where(federations.c.name == bindparam("federat
 _LOCKED = _FEDERATION.with_for_update()
 _LOCK = _FEDERATION.with_only_columns(federations.c.name).with_for_update()
 _ALL_SETTINGS = select(federations.c.settings)
+_ROSTER_KEYS = select(federations.c.name, federations.c.roster_key)
 _STATE = select(federations.c.state).where(federations.c.name == bindparam("federation"))
 _ROSTERS = select(rosters.c.document).where(rosters.c.federation == bindparam("federation"))
 _ROSTER = _ROSTERS.where(rosters.c.version == bindparam("number"))
@@ -57,6 +58,16 @@ class FederationRow:
     released: int | None = None
 
 
+def check_free(connection: Connection, name: str) -> None:
+    """Check that there is no federation of that name.
+
+    Raises:
+        Conflict: there is one.
+    """
+    if connection.execute(_FEDERATION, {"federation": name}).one_or_none() is not None:
+        raise _taken(name)
+
+
 def create(
     connection: Connection, settings: Federation, roster_key: bytes, now: datetime, *, offline: bool = False
 ) -> None:
@@ -76,7 +87,11 @@ def create(
     try:
         connection.execute(insert(federations).values(values))
     except IntegrityError as error:
-        raise Conflict(f"there is a federation {settings.name} already") from error
+        raise _taken(settings.name) from error
+
+
+def _taken(name: str) -> Conflict:
+    return Conflict(f"there is a federation {name} already")
 
 
 def read(connection: Connection, name: str, *, lock: bool = False) -> FederationRow:
@@ -101,6 +116,11 @@ def lock(connection: Connection, name: str) -> None:
     """
     if connection.execute(_LOCK, {"federation": name}).scalar_one_or_none() is None:
         raise UnknownResource(f"there is no federation {name!r} here")
+
+
+def roster_keys(connection: Connection) -> dict[str, bytes]:
+    """The roster key of each federation by name, as it is stored."""
+    return {row.name: row.roster_key for row in connection.execute(_ROSTER_KEYS)}
 
 
 def names(connection: Connection) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from structlog.testing import capture_logs
 
 from aggregator.service import staff
 from aggregator.service.caller import Caller
@@ -20,6 +21,7 @@ from fgpr.errors import (
     Forbidden,
     QuotaExceeded,
     Unauthenticated,
+    Unavailable,
     UnknownResource,
     VerificationError,
 )
@@ -169,6 +171,26 @@ def test_a_federation_from_afar(aggregator: Aggregator, olga: Staff) -> None:
         with pytest.raises(EncodingError):
             olga.api.post("/v1/operator/federations", json.dumps(broken).encode())
     assert aggregator.dump() == before
+
+
+def test_a_replica_without_a_federation_s_roster_key(aggregator: Aggregator, olga: Staff) -> None:
+    aggregator.enrol(4)
+    key = aggregator.settings.keys / f"roster-{NAME}.pem"
+    key.unlink()
+    with capture_logs() as logs:
+        answer = refusal(olga, Unavailable, lambda: olga.api.post(f"/v1/operator/federations/{NAME}/rounds", b""))
+    assert (answer["status"], olga.status) == (503, 503)
+    assert answer["detail"] == (
+        f"the roster key of federation {NAME} cannot be used at this replica: its log says why and what to do"
+    )
+    (reason,) = [line["reason"] for line in logs if line["event"] == "roster key"]
+    assert reason.startswith(f"cannot read {key} as uid ")
+    assert reason.endswith(f"; copy roster-{NAME}.pem from the replica or machine on which it was made")
+    # A creation that is refused leaves no key here, which would be another one than the federation's.
+    settings = {"name": NAME, "model": SPEC.to_json(), "rounds": {"min_clients": 3}}
+    with pytest.raises(Conflict, match="already"):
+        olga.api.post("/v1/operator/federations", FederationRequest.from_json({"settings": settings}).encode())
+    assert not key.exists()
 
 
 def test_a_ticket_from_afar(aggregator: Aggregator, olga: Staff) -> None:

@@ -10,13 +10,14 @@ from types import SimpleNamespace
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from structlog.testing import capture_logs
 
 from aggregator.keys import KeyDirectory
 from aggregator.service import enrolment, inspection, rosters, schedule, steering
 from aggregator.service.roster_signing import sign_draft
 from aggregator.storage import federations
 from fgpr import merkle
-from fgpr.errors import CommitteeError, Conflict, Unavailable, UnknownResource, VerificationError
+from fgpr.errors import CommitteeError, Conflict, CryptographicError, Unavailable, UnknownResource, VerificationError
 from fgpr.message import Signed
 from fgpr.secagg.messages import LogPosition
 from fgpr.secagg.roster import Roster, RosterDraft
@@ -237,11 +238,11 @@ def test_a_roster_key_that_is_missing_or_another_one_is_a_fault_of_this_machine(
         before = aggregator.dump()
         shutil.copytree(aggregator.settings.keys, tmp_path / "copied")
         (tmp_path / "copied" / f"roster-{NAME}.pem").unlink()
-        for made, reason in ((False, "cannot be used here"), (True, "is not the key with which")):
+        for made, reason in ((False, f"copy roster-{NAME}.pem from the replica"), (True, "is not the key with which")):
             if made:
                 KeyDirectory(tmp_path / "copied").ensure_roster(NAME)
             context = replace(aggregator.context, keys=KeyDirectory(tmp_path / "copied"))
-            with pytest.raises(Unavailable, match=reason):
+            with pytest.raises(CryptographicError, match=reason):
                 schedule.open_by_hand(context, NAME)
         assert aggregator.dump() == before
         assert schedule.open_by_hand(aggregator.context, NAME) == 1
@@ -255,6 +256,7 @@ def test_a_roster_key_that_cannot_be_written_is_no_fault_of_the_operator(
 
     monkeypatch.setattr(os, "fsync", full)
     context = SimpleNamespace(keys=KeyDirectory(tmp_path / "keys"))
-    with pytest.raises(Unavailable, match="No space left on device"):
+    with pytest.raises(Unavailable, match="its log says why"), capture_logs() as logs:
         steering._made_key(context, "benches")  # type: ignore[arg-type]  # only its keys are looked at
+    assert "No space left on device" in logs[0]["reason"]
     assert not any((tmp_path / "keys").iterdir())

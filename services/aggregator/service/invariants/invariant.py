@@ -25,10 +25,12 @@ class Violation:
     Attributes:
         number: of the invariant.
         what: where and what, without secrets.
+        remedy: what an operator does about it, where that is something else than for the invariant.
     """
 
     number: int
     what: str
+    remedy: str | None = None
 
 
 _TAMPERED = (
