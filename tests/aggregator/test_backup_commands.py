@@ -250,7 +250,7 @@ def test_the_answer_of_the_rest_interface_is_a_checkpoint_to_keep(aggregator: Ag
     # Too old for that checkpoint, which only the file knows.
     before = aggregator.dump()
     refused = restored(aggregator, tmp_path / "old", "--known-checkpoint", str(kept))
-    assert (refused.exit_code, "With --lose-entries" in refused.stderr) == (1, True), refused.output
+    assert (refused.exit_code, "with --lose-entries" in refused.stderr) == (1, True), refused.output
     assert f"({kept}): this is an older backup" in refused.stderr
     assert aggregator.dump() == before
     assert "a new epoch" in restored(aggregator, tmp_path / "new", "--known-checkpoint", str(kept)).stdout
