@@ -95,6 +95,7 @@ def report(violations: Sequence[Violation], *, journals: bool) -> list[dict[str,
                 "invariant": number,
                 "words": invariant.words,
                 "holds": holds,
+                "looked": invariant.looked,
                 "violations": found,
                 "remedy": "; ".join(dict.fromkeys(told)) or None,
             }
@@ -117,5 +118,7 @@ def _print(lines: Sequence[dict[str, Any]]) -> None:
             told.append(f"What to do: {line['remedy']}.")
         if line["holds"] is None:
             told.append("needs an agent's home: --journal")
+        if line["looked"]:
+            told.append(f"Looked: {line['looked']}.")
         table.add_row(str(line["invariant"]), str(line["words"]), state, escape("\n".join(told)))
     Console().print(table)

@@ -7,7 +7,7 @@ from aggregator.service import inspection
 from aggregator.service.invariants import aggregates, bodies, erasure, kept, membership, transitions
 from aggregator.service.invariants.evidence import FORM_ERRORS, Evidence, Handed, gather
 from aggregator.service.invariants.invariant import Violation
-from aggregator.storage import log, records
+from aggregator.storage import log, records, remains
 from aggregator.storage.engine import Connection, Database
 from fgpr import merkle
 from fgpr.auditlog.trail import Trail
@@ -65,6 +65,7 @@ def check(
 
     Raises:
         Unavailable: the database is away.
+        OSError: SQLite's file cannot be read.
     """
     with database.read() as connection:
         rows, unreadable = records.read(connection)
@@ -77,6 +78,8 @@ def check(
         except FORM_ERRORS as error:
             # SQLite keeps values of any type in any column.
             violations.append(Violation(number, f"a stored value does not have the form of its column: {error}"))
+    # Outside of the transaction: gigabytes are read, and a reader keeps the write-ahead log from being emptied.
+    violations += erasure.check_remains(remains.places(database), found.handed.secrets)
     return sorted(dict.fromkeys(violations), key=lambda one: one.number)
 
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from sqlalchemy import URL, Engine
 from sqlalchemy import Connection as Connection
@@ -34,6 +34,7 @@ class Database:
         # SQLite lets one writer in and the others look again after a pause that grows. The threads of this process
         # queue here instead, so that the next one begins when the one before it ends.
         self._writers = threading.Lock()
+        self._opened: BinaryIO | None = None
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -94,6 +95,23 @@ class Database:
     def close(self) -> None:
         """Close every connection."""
         self._engine.dispose()
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    def opened_file(self) -> BinaryIO:
+        """SQLite's file, to read it as it is; open until `close`.
+
+        Raises:
+            OSError: it cannot be read.
+            ValueError: the database is PostgreSQL.
+        """
+        if self.file is None:
+            raise ValueError("PostgreSQL has no file here")
+        # POSIX gives up all locks of a process on a file, SQLite's too, with the first time that the process closes it.
+        if self._opened is None:
+            self._opened = self.file.open("rb")
+        return self._opened
 
     @property
     def file(self) -> Path | None:

@@ -11,11 +11,13 @@ class Invariant:
         words: as docs/threat-model.md has it.
         remedy: what an operator does where it fails.
         by_journals: whether nothing can be said without an agent's journal.
+        looked: where `doctor` looks and where not, where the words say more than it can see.
     """
 
     words: str
     remedy: str
     by_journals: bool = False
+    looked: str | None = None
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,9 @@ INVARIANTS: dict[int, Invariant] = {
     15: Invariant(
         "No update, mask, private key or ticket is in plain in database, write-ahead log, backup or log file.",
         "start the aggregator, whose first look erases and purges; where a private key is named, replace that key",
+        looked="searched for private keys in PEM and for the service and roster keys that lie here: SQLite's file and "
+        "write-ahead log, free pages too, or every table of PostgreSQL's schema. Looked at in the rows: masked vectors "
+        "and boxes of ended rounds, hashes of tickets. Not searched: backups, log files, PostgreSQL's own files",
     ),
     16: Invariant(
         "No contribution under differential privacy is on an agent's disk without its charge in the ledger.",
