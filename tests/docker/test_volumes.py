@@ -4,28 +4,30 @@ Users and mounts are real ones, as a container has them; without root these test
 """
 
 import os
+import secrets
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
+from aggregator import main
 from aggregator.keys import KeyDirectory
+from aggregator.service import enrolment, federations, operator
+from aggregator.settings import Settings
+from fgpr.secagg.messages import Contribution
+from load.processes import listens
+from support.aggregator import free_port, settings_of, wait_until
+from support.client import NAME
 from support.databases import migrated_sqlite
+from support.party import Party, Recorded
 
 TESTS = Path(__file__).resolve().parents[1]
 IMAGE_USER, OTHER_USER = 10001, 12345
-
-TOML = """
-name = "engines"
-
-[model]
-kernel = "rbf"
-features = [{ name = "cycle", unit = "1", lower = 0.0, upper = 300.0 }]
-target = { name = "T24", unit = "degR", scaling = "standardise" }
-"""
 
 pytestmark = [
     pytest.mark.slow,
@@ -62,14 +64,54 @@ def own(volume: Path, user: int) -> None:
         os.chown(part, user, user)
 
 
+def database_of(volume: Path) -> str:
+    return f"sqlite:///{volume}/database/fgpr.db"
+
+
 def command(volume: Path, user: int, *words: str) -> list[str]:
-    options = ["--database", f"sqlite:///{volume}/database/fgpr.db", "--keys", f"{volume}/keys"]
+    options = ["--database", database_of(volume), "--keys", f"{volume}/keys"]
     return [sys.executable, "-m", "support.as_user", str(user), "aggregator.cli", *words, *options]
 
 
 def run(words: list[str]) -> "subprocess.CompletedProcess[str]":
-    environment = os.environ | {"PYTHONPATH": str(TESTS), "OPENBLAS_NUM_THREADS": "1"}
-    return subprocess.run(words, env=environment, cwd="/", capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(words, env=environment(), cwd="/", capture_output=True, text=True, timeout=120, check=False)
+
+
+def environment() -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(TESTS), "OPENBLAS_NUM_THREADS": "1"}
+
+
+@contextmanager
+def up(volume: Path, port: int) -> Iterator[None]:
+    """An aggregator on the volume; at the end it is killed, as a container that does not stop in time."""
+    words = command(volume, IMAGE_USER, "serve", "--listen", f"127.0.0.1:{port}", "--origin", origin_at(port))
+    with (volume.parent / "log").open("ab") as log:
+        process = subprocess.Popen(words, env=environment(), cwd="/", stdout=log, stderr=log)
+    try:
+        wait_until(lambda: process.poll() is not None or listens(port), 60.0)
+        assert process.poll() is None, (volume.parent / "log").read_text(encoding="utf-8")[-2000:]
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def origin_at(port: int) -> str:
+    return f"http://127.0.0.1:{port}"
+
+
+def invited(used: Path, origin: str) -> list[Party]:
+    """Three parties of a federation that the volume has from now on."""
+    own(used, 0)
+    context = main.create_context(Settings(database=database_of(used), keys=used / "keys", origin=origin))
+    try:
+        operator.start_log(context)
+        federations.create(context, settings_of(min_clients=3), context.keys.ensure_roster(NAME))
+        tickets = [enrolment.invite(context, NAME, f"client-{number}", "client") for number in range(3)]
+    finally:
+        context.database.close()
+    own(used, IMAGE_USER)
+    return [Party(ticket, Recorded(), main.now, secrets.token_bytes) for ticket in tickets]
 
 
 def migrate(volume: Path, user: int) -> "subprocess.CompletedProcess[str]":
@@ -89,12 +131,27 @@ def test_a_new_volume_works_without_root(volume: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     made = [volume / "database" / "fgpr.db", volume / "keys" / "service.pem"]
     assert [part.stat().st_uid for part in made] == [IMAGE_USER] * 2
-    # Down and up again: what was written last is there.
-    (volume / "f.toml").write_text(TOML, encoding="utf-8")
-    (volume / "f.toml").chmod(0o644)
-    assert run(command(volume, IMAGE_USER, "federation", "create", str(volume / "f.toml"))).returncode == 0
-    listed = run(command(volume, IMAGE_USER, "round", "list", "--federation", "engines", "--json"))
-    assert (listed.returncode, listed.stdout.strip()) == (0, "[]")
+
+
+def test_down_and_up_again_keeps_the_update_posted_last(used: Path) -> None:
+    port = free_port()
+    parties = invited(used, origin_at(port))
+    try:
+        with up(used, port):
+            for party in parties:
+                party.enrol()
+            wait_until(lambda: parties[0].view().plan is not None)
+            body = parties[0].contribution()
+            receipt = parties[0].send_contribution(body)
+        with up(used, port):
+            with closing(sqlite3.connect(used / "database" / "fgpr.db")) as connection:
+                stored = connection.execute("SELECT round, client, masked FROM contributions").fetchall()
+            assert stored == [(1, "client-0", Contribution.decode(body).masked)]
+            # An agent that missed the receipt gets it now.
+            assert parties[0].send_contribution(body) == receipt
+    finally:
+        for party in parties:
+            party.api.close()
 
 
 @pytest.mark.parametrize("state", ["used", "volume"])

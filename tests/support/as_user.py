@@ -3,6 +3,7 @@
 Everything is imported first: the other user may not be allowed to read where Python lies.
 """
 
+import encodings.idna  # noqa: F401  # what a server imports when it begins to listen
 import importlib
 import os
 import sys
