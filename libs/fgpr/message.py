@@ -70,7 +70,8 @@ Signature = Annotated[
     Field(min_length=signatures.SIGNATURE_BYTES, max_length=signatures.SIGNATURE_BYTES),
     _base64_of(signatures.SIGNATURE_BYTES),
 ]
-Name = Annotated[str, Field(pattern=r"\A[a-z0-9-]{1,64}\z")]
+NAME_PATTERN = r"\A[a-z0-9-]{1,64}\z"
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 """The name of a federation or the id of a client (a party), unique in its federation."""
 Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
 Timestamp = Annotated[

@@ -2,8 +2,7 @@
 
 import errno
 import json
-import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +16,8 @@ from aggregator.service.context import Context
 from aggregator.settings import Settings
 from aggregator.storage import faults
 from aggregator.storage import migrate as schema
-from fgpr.errors import FgprError
+from fgpr.errors import EncodingError, FgprError
+from fgpr.message import NAME_PATTERN
 
 Database = Annotated[
     str | None, typer.Option(help="sqlite:///PATH or postgresql://...; default FGPR_DATABASE, else sqlite:///fgpr.db")
@@ -38,6 +38,9 @@ KnownCheckpoint = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+ARGUMENTS = {"client": "PARTY", "name": "NAME", "reason": "--reason"}
+"""What a field of a message is called on the command line."""
 
 
 def settings_for(database: str | None, keys: Path | None, origin: str | None = None, **further: Any) -> Settings:
@@ -92,25 +95,48 @@ def _remember(context: Context) -> None:
 
 
 @contextmanager
+def naming(file: Path) -> Iterator[None]:
+    """Refusals of what a file holds begin with its name.
+
+    Raises:
+        EncodingError: what was refused within.
+    """
+    try:
+        yield
+    except EncodingError as error:
+        raise EncodingError(f"{file}: {error}") from error
+
+
+@contextmanager
 def telling() -> Iterator[None]:
     """Errors as one line that says what to do, and exit code 1."""
     try:
         yield
     except ValidationError as error:
-        _fail("; ".join(f"{_setting(error, fault['loc'])}{fault['msg']}" for fault in error.errors()))
-    except (FgprError, OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, faults.Fault) as error:
+        _fail("; ".join(f"{_place(error, fault['loc'])}: {_wrong(fault)}" for fault in error.errors()))
+    except (FgprError, OSError, UnicodeDecodeError, faults.Fault) as error:
         _fail(_reason(error))
 
 
-def _setting(error: ValidationError, place: tuple[int | str, ...]) -> str:
-    """The variable of a setting; a flag that stands above it has the same name."""
-    return f"FGPR_{'_'.join(map(str, place)).upper()}: " if error.title == Settings.__name__ else ""
+def _place(error: ValidationError, place: tuple[int | str, ...]) -> str:
+    """What was given wrong: the variable of a setting, whose flag has the same name, or an argument."""
+    if error.title == Settings.__name__:
+        return f"FGPR_{'_'.join(map(str, place)).upper()}"
+    name = ".".join(map(str, place))
+    return ARGUMENTS.get(name, name)
+
+
+def _wrong(fault: Mapping[str, Any]) -> str:
+    name = fault["type"] == "string_pattern_mismatch" and fault["ctx"]["pattern"] == NAME_PATTERN
+    return "takes a-z, 0-9 and -, 1 to 64 characters" if name else str(fault["msg"])
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if not isinstance(error, OSError):
+        return faults.told(error)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"no room is left on the disk of {error.filename2 or error.filename or 'the output'}: make some"
-    return faults.told(error)
+    return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
 
 
 def _fail(reason: str) -> None:

@@ -1,6 +1,5 @@
 """`fgpr-aggregator federation`: create federations, look at them, pause, resume, close and release them."""
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,9 +9,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from aggregator.command_line import Database, Json, Keys, context_for, print_json, telling
+from aggregator.command_line import Database, Json, Keys, context_for, naming, print_json, telling
 from aggregator.service import federations, steering
-from fgpr import private_keys
+from fgpr import private_keys, toml
 from fgpr.federated.federation import Federation
 from fgpr.operator_rest import StateRequest
 
@@ -33,7 +32,8 @@ def federation_create(
 ) -> None:
     """Create a federation from its TOML file: its roster key, its audit leaf, its initial prior."""
     with telling(), context_for(database, keys, signs=True) as context:
-        settings = Federation.from_settings(tomllib.loads(file.read_text(encoding="utf-8")))
+        with naming(file):
+            settings = Federation.from_settings(toml.parse(file.read_bytes()))
         # A key that is made for one that another replica created would be a wrong one.
         federations.check_free(context, settings.name)
         key: Ed25519PrivateKey | Ed25519PublicKey = (

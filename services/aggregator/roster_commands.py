@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from pydantic import TypeAdapter, ValidationError
 
-from aggregator.command_line import Database, Keys, context_for, settings_for, telling
+from aggregator.command_line import Database, Keys, context_for, naming, settings_for, telling
 from aggregator.keys import KeyDirectory
 from aggregator.service import rosters
 from aggregator.service.roster_signing import sign_draft
@@ -66,9 +66,11 @@ def sign(
     The last roster signed is kept beside the key, in KEY.signed.json: keep that file as well as the key.
     """
     with telling():
-        wanted = RosterDraft.decode(draft.read_bytes())
+        with naming(draft):
+            wanted = RosterDraft.decode(draft.read_bytes())
         record = key.with_name(f"{key.name}.signed.json")
-        last = Signed[Roster].decode(record.read_bytes()) if record.exists() else None
+        with naming(record):
+            last = Signed[Roster].decode(record.read_bytes()) if record.exists() else None
         private = KeyDirectory(key.parent, settings_for(None, None).key_passphrase).read(key.name)
         signed = sign_draft(wanted, last, private, secrets.token_bytes)
         if signed != last:
@@ -89,7 +91,8 @@ def import_(
 ) -> None:
     """Verify a signed roster and put it in force, from the next round on that may use it."""
     with telling(), context_for(database, keys, signs=True) as context:
-        roster = Signed[Roster].decode(signed.read_bytes())
+        with naming(signed):
+            roster = Signed[Roster].decode(signed.read_bytes())
         stale = rosters.bring_in(context, roster)
         more = "; the membership has changed since: export again" if stale else ""
         typer.echo(f"roster {roster.message.version} of {roster.message.federation} is in force{more}")

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,8 +11,8 @@ import typer
 
 from client_agent import staff
 from client_agent.events import one_line
-from fgpr import private_keys, signatures
-from fgpr.errors import FgprError
+from fgpr import private_keys, signatures, toml
+from fgpr.errors import EncodingError, FgprError
 from fgpr.operator_rest import (
     ClientList,
     FederationLine,
@@ -80,7 +79,10 @@ def create(
         key = None
         if roster_key is not None:
             key = private_keys.public_from_pem(roster_key.read_bytes(), str(roster_key)).public_bytes_raw()
-        settings = FederationRequest.from_json({"settings": tomllib.loads(file.read_text(encoding="utf-8"))})
+        try:
+            settings = FederationRequest.from_json({"settings": toml.parse(file.read_bytes())})
+        except EncodingError as error:
+            raise EncodingError(f"{file}: {error}") from error
         request = settings.model_copy(update={"roster_key": key})
         line = FederationLine.decode(api.post(_PREFIX, request.encode()))
         typer.echo(f"federation {line.name} is created")
@@ -218,7 +220,7 @@ def _told() -> Iterator[None]:
     """Whatever is raised on purpose ends the command with one line and exit code 1."""
     try:
         yield
-    except (FgprError, OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (FgprError, OSError, UnicodeDecodeError) as error:
         typer.echo(one_line(f"fgpr-operator: {error}"), err=True)
         raise typer.Exit(1) from None
 

@@ -234,13 +234,16 @@ def test_a_ticket_carries_what_its_holder_must_trust(cli: Cli) -> None:
     ("arguments", "reason"),
     [
         (("invite", "--federation", "nowhere", "bench"), "no federation 'nowhere'"),
-        (("invite", "--federation", "engines", "Bench 1"), "pattern"),
+        (("invite", "--federation", "engines", "Bench 1"), "PARTY: takes a-z, 0-9 and -, 1 to 64 characters"),
+        (("staff", "invite", "A b", "--role", "auditor"), "NAME: takes a-z, 0-9 and -, 1 to 64 characters"),
+        (("federation", "pause", "engines", "--reason", ""), "--reason: String should have at least 1 character"),
         (("revoke", "--federation", "engines", "bench"), "no client bench"),
         (("round", "open", "--federation", "engines"), "no clients; invite some"),
         (("round", "open", "--federation", "nowhere"), "no federation 'nowhere'"),
         (("round", "list", "--federation", "nowhere"), "no federation 'nowhere'"),
         (("round", "show", "--federation", "engines", "7"), "no round 7"),
-        (("federation", "create", "missing.toml"), "missing.toml"),
+        (("federation", "create", "missing.toml"), "missing.toml: No such file or directory"),
+        (("federation", "create", "/"), "/: Is a directory"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(cli: Cli, arguments: tuple[str, ...], reason: str) -> None:
@@ -251,17 +254,18 @@ def test_what_cannot_be_done_is_one_line(cli: Cli, arguments: tuple[str, ...], r
     ("content", "reason"),
     [
         (TOML.encode(), "already"),
-        (b"name = ", "Invalid value"),
-        (b"\xff\xfe", "utf-8"),
+        (b"name = ", "other.toml: no TOML: Invalid value"),
+        (b"\xff\xfe", "other.toml: not UTF-8: byte 0 is 0xff"),
         (b"name = 'x'", "model"),
         (TOML.replace('"rbf"', '"cubic"').encode(), "cubic"),
         (TOML.replace('"engines"', '"En gines"').encode(), "name"),
-        (TOML.replace("300.0", "nan").encode(), ""),
+        (TOML.replace("300.0", "nan").encode(), "other.toml: model.features.0.upper: nan is not taken"),
         (TOML.replace("300.0", "-1.0").encode(), "not below"),
+        ((TOML + f"\n[training]\nsteps = {10**26}\n").encode(), "other.toml: training.steps: a whole number beyond"),
         ((TOML + "\n[aggregation]\ngamma = 1.5\n").encode(), "gamma"),
         ((TOML + "\n[aggregation]\nunknown = 1\n").encode(), "unknown"),
         ((TOML + '\n[aggregation]\ndraw = "weights"\ninvited_cap = 9\n').encode(), "set weighting to 'uniform'"),
-        ((TOML + "\n[aggregation]\nwhen = 2031-03-09\n").encode(), ""),
+        ((TOML + "\n[aggregation]\nwhen = 2031-03-09\n").encode(), "other.toml: aggregation.when: a date or time"),
     ],
 )
 def test_federation_files_that_are_none(cli: Cli, content: bytes, reason: str) -> None:

@@ -112,6 +112,18 @@ def _first(folder: Path, content: bytes) -> Path:
     return path
 
 
+@pytest.mark.parametrize("content", [b"", b"{}", b"\xff"])
+def test_a_file_that_is_no_roster_is_named(tmp_path: Path, content: bytes) -> None:
+    options = ["--database", f"sqlite:///{tmp_path / 'x.db'}", "--keys", tmp_path / "keys"]
+    done("migrate", *options)
+    (tmp_path / "roster").write_bytes(content)
+    key, out = tmp_path / "keys" / "service.pem", tmp_path / "out"
+    signing = ["roster", "sign", tmp_path / "roster", "--key", key, "--out", out, "--yes"]
+    for command in (["roster", "import", tmp_path / "roster", *options], signing):
+        assert refused(*command).startswith(f"{tmp_path / 'roster'}: ")
+    assert refused("roster", "import", tmp_path, *options) == f"{tmp_path}: Is a directory"
+
+
 def test_what_is_no_public_key_is_refused(tmp_path: Path) -> None:
     options = ["--database", f"sqlite:///{tmp_path / 'x.db'}", "--keys", tmp_path / "keys"]
     done("migrate", *options)

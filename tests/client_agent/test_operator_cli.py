@@ -65,6 +65,8 @@ def test_an_operator_s_command_line(aggregator: Aggregator, tmp_path: Path, monk
     )
     assert "federation new is created" in operator.run("create", str(tmp_path / "f.toml"))
     assert "already" in operator.refused("create", str(tmp_path / "f.toml"))
+    (tmp_path / "g.toml").write_text("[model]\nwhen = 2031-03-09\n", encoding="utf-8")
+    assert f"{tmp_path / 'g.toml'}: model.when: a date or time" in operator.refused("create", str(tmp_path / "g.toml"))
     assert [line["name"] for line in json.loads(operator.run("federations"))] == [NAME, "new"]
     assert operator.run("invite", "bench-1", *here).startswith("fgpr1.")
     aggregator.enrol(4)

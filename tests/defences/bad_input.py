@@ -78,7 +78,7 @@ DEFENCES: list[Defence] = [
         "Field(),",
         tests=f"{MESSAGES}::test_keys_and_signatures_have_their_length",
     ),
-    defence("16", "names of a few letters", MESSAGE, r'pattern=r"\A[a-z0-9-]{1,64}\z"', "max_length=64", tests=STRICT),
+    defence("16", "names of a few letters", MESSAGE, "pattern=NAME_PATTERN", "max_length=64", tests=STRICT),
     defence("16", "whole numbers in range", MESSAGE, "Field(ge=0, le=2**53 - 1)", "Field(ge=0)", tests=STRICT),
     defence("16", "no negative ones", MESSAGE, "Field(ge=0, le=2**53 - 1)", "Field(le=2**53 - 1)", tests=STRICT),
     defence("16", "times that there are", MESSAGE, "    AfterValidator(_real_instant),\n", "", tests=STRICT),
