@@ -14,6 +14,9 @@ from fgpr.secagg.planning import AggregationRules
 MOST_WITNESSES = 99
 """With the log's own signature as many lines as a note may have."""
 
+LEAST_COHORT = 3
+"""K + 2 clients where K, which is never below 1, is least (`fgpr.secagg.committee`)."""
+
 Seconds = Annotated[float, Field(ge=0, le=31_536_000)]
 
 
@@ -71,11 +74,14 @@ class Federation(Message):
         """A federation from its TOML file, in which bounds may be left to their defaults.
 
         Raises:
-            EncodingError: an unknown, missing or unsafe setting; names it.
+            EncodingError: an unknown, missing or unsafe setting, or one with which no number of clients could open a
+                round; names it.
         """
         if not isinstance(value.get("model"), dict):
             raise EncodingError("a federation file needs a [model] table with features, target and kernel")
-        return cls.from_json(value | {"model": ModelSpec.from_settings(value["model"]).to_json()})
+        made = cls.from_json(value | {"model": ModelSpec.from_settings(value["model"]).to_json()})
+        _check_cohort(made.aggregation)
+        return made
 
     def spec(self) -> ModelSpec:
         """The model."""
@@ -84,3 +90,19 @@ class Federation(Message):
     def training_settings(self) -> TrainingSettings:
         """The local settings, defaults filled in."""
         return TrainingSettings.from_json(self.training)
+
+
+def _check_cohort(rules: AggregationRules) -> None:
+    # Not a validator: federations that were created before have to stay readable. Whether gamma and delta leave a
+    # committee depends on how many clients may serve, which is known when a round opens.
+    least = LEAST_COHORT if rules.min_cohort is None else rules.min_cohort
+    if least < LEAST_COHORT:
+        raise EncodingError(
+            f"aggregation.min_cohort is {least}, with which no round could ever open: it takes {LEAST_COHORT} at "
+            "least, of whom one may be corrupt"
+        )
+    if rules.invited_cap is not None and rules.invited_cap // rules.groups < least:
+        raise EncodingError(
+            f"aggregation.invited_cap is {rules.invited_cap}, with which no round could ever open: {rules.groups} "
+            f"{'cohort takes' if rules.groups == 1 else 'groups take'} {least * rules.groups} clients at least"
+        )

@@ -5,6 +5,7 @@ import pytest
 from fgpr.errors import EncodingError
 from fgpr.federated.federation import Federation, Schedule
 from fgpr.gp.training_settings import TrainingSettings
+from fgpr.secagg import committee
 from fgpr.secagg.planning import AggregationRules
 from support.federation import SPEC
 from support.samples import with_leaf
@@ -87,3 +88,28 @@ def test_bounds_that_hold_nothing_are_refused_when_a_federation_is_created(limit
 def test_a_model_out_of_form_is_named(path: tuple[str | int, ...]) -> None:
     with pytest.raises(EncodingError):
         Federation.from_json(with_model(path, "blue"))
+
+
+@pytest.mark.parametrize(
+    ("rules", "reason"),
+    [
+        ({"min_cohort": 2}, "aggregation.min_cohort is 2, with which no round could ever open: it takes 3 at least"),
+        ({"invited_cap": 2}, "aggregation.invited_cap is 2, .* 1 cohort takes 3 clients at least"),
+        ({"invited_cap": 9, "min_cohort": 10}, "aggregation.invited_cap is 9, .* 1 cohort takes 10 clients at least"),
+        ({"invited_cap": 11, "groups": 4, "combine": "median"}, "invited_cap is 11, .* 4 groups take 12 clients"),
+    ],
+)
+def test_what_no_number_of_clients_could_open_is_not_created(rules: dict[str, object], reason: str) -> None:
+    written = {"name": "engines", "model": MODEL, "aggregation": rules}
+    with pytest.raises(EncodingError, match=reason):
+        Federation.from_settings(written)
+    # What was created before is read all the same.
+    assert Federation.from_json(written).aggregation.min_cohort == rules.get("min_cohort")
+
+
+def test_what_few_servants_could_open_is_created() -> None:
+    # Three who may serve, of a hundred: K is 90, and nobody need be missed.
+    sizes = committee.size(seats=3, servants=3, invited=100, admitted=100, gamma=0.9, delta=0.15)
+    assert (sizes.threshold, sizes.min_cohort) == (3, 92)
+    for rules in ({"gamma": 0.9}, {"invited_cap": 3}, {"invited_cap": 12, "groups": 4, "combine": "median"}):
+        assert Federation.from_settings({"name": "engines", "model": MODEL, "aggregation": rules}).name == "engines"
