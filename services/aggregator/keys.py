@@ -120,11 +120,20 @@ class KeyDirectory:
             draft.unlink(missing_ok=True)
 
     def remembered(self) -> str | None:
-        """The checkpoint that was kept last; None before the first."""
+        """The checkpoint that was kept last; None before the first.
+
+        Raises:
+            CryptographicError: it cannot be read.
+        """
+        path = self._folder / CHECKPOINT
         try:
-            return (self._folder / CHECKPOINT).read_text(encoding="utf-8")
+            return path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise CryptographicError(
+                f"cannot read {path}: {error.strerror}; uid {os.geteuid()} has to read and write in that folder"
+            ) from error
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
