@@ -29,6 +29,15 @@ from support.party import Party, Recorded
 TESTS = Path(__file__).resolve().parents[1]
 IMAGE_USER, OTHER_USER = 10001, 12345
 
+TOML = """
+name = "engines"
+
+[model]
+kernel = "rbf"
+features = [{ name = "cycle", unit = "1", lower = 0.0, upper = 300.0 }]
+target = { name = "T24", unit = "degR", scaling = "standardise" }
+"""
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(os.geteuid() != 0, reason="other users and mounts take root"),
@@ -131,6 +140,11 @@ def test_a_new_volume_works_without_root(volume: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     made = [volume / "database" / "fgpr.db", volume / "keys" / "service.pem"]
     assert [part.stat().st_uid for part in made] == [IMAGE_USER] * 2
+    (volume / "f.toml").write_text(TOML, encoding="utf-8")
+    (volume / "f.toml").chmod(0o644)
+    assert run(command(volume, IMAGE_USER, "federation", "create", str(volume / "f.toml"))).returncode == 0
+    listed = run(command(volume, IMAGE_USER, "round", "list", "--federation", "engines", "--json"))
+    assert (listed.returncode, listed.stdout.strip()) == (0, "[]")
 
 
 def test_down_and_up_again_keeps_the_update_posted_last(used: Path) -> None:
