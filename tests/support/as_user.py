@@ -3,7 +3,8 @@
 Everything is imported first: the other user may not be allowed to read where Python lies.
 """
 
-import encodings.idna  # noqa: F401  # what a server imports when it begins to listen
+import encodings.idna  # what a server imports when it begins to listen
+import encodings.utf_8_sig  # noqa: F401  # and a command when it reads a federation file
 import importlib
 import os
 import sys
