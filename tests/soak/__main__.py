@@ -22,9 +22,10 @@ from support.databases import migrated_sqlite
 from support.process_site import process_site
 
 CLIENTS = 4
-FEWEST = 240
-"""Rounds of a database. Their first half warms up and is left out of the slopes: the aggregator keeps the last 64
-plans, SQLite's connections up to 2 MB of pages each, and the allocator what the largest answers took."""
+WARM = 80
+"""Rounds before which caches fill still: the aggregator keeps the last 64 plans; the slopes are those of the rest."""
+
+FEWEST = 120
 MOST = {"memory": 4.0, "files": 0.01, "threads": 0.01, "connections": 0.01, "database_connections": 0.01}
 """The slope that is borne although it can be told from 0, for each round: KB of memory, else pieces."""
 
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if database == "sqlite" and name == "database_connections":
                 continue
             series = [getattr(one, name) for one in seen]
-            kept = series[len(series) // 2 :]
+            kept = series[WARM:]
             found = slope(kept)
             lines += _lines(f"{database}: {name.replace('_', ' ')}", name, found)
             table.add_row(
