@@ -20,7 +20,7 @@ eq. (2.40) to (2.43) p. 28, with the prior of the weights kept; determinant and 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -132,25 +132,29 @@ def sums_of(split: Split, client: LocalData) -> Sums:
     return found
 
 
-def solved(split: Split, parts: Sequence[Sums]) -> SharedFunction:
+def solved(split: Split, parts: Iterable[Sums]) -> SharedFunction:
     """What the server makes of the clients' sums.
 
     Args:
         split: the prior that they were made with.
-        parts: one a client.
+        parts: one a client; each is added up as it comes, and may be forgotten then.
 
     Raises:
         DataError: no parts, or one for another number of features.
         NumericalError: a sum is not finite, or I + A cannot be factorised.
     """
     count = split.features.count
-    if not parts:
+    precision, projection = np.zeros((count, count), order="F"), np.zeros(count)
+    nats, rows = 0.0, 0
+    for part in parts:
+        if part.precision.shape != (count, count) or part.projection.shape != (count,):
+            raise DataError(f"sums of another size than the {count} features of the common function")
+        precision += part.precision
+        projection += part.projection
+        nats += part.nats
+        rows += part.rows
+    if not rows:
         raise DataError("no clients: nothing to learn from")
-    if any(part.precision.shape != (count, count) or part.projection.shape != (count,) for part in parts):
-        raise DataError(f"sums of another size than the {count} features of the common function")
-    precision = np.asfortranarray(np.sum([part.precision for part in parts], axis=0))
-    projection = np.sum([part.projection for part in parts], axis=0)
-    nats, rows = sum(part.nats for part in parts), sum(part.rows for part in parts)
     if not (np.isfinite(precision).all() and np.isfinite(projection).all() and math.isfinite(nats)):
         raise NumericalError("the sums over clients are not finite")
     factor = np.empty_like(precision)
@@ -166,7 +170,7 @@ def solved(split: Split, parts: Sequence[Sums]) -> SharedFunction:
 
 def learned(split: Split, clients: Clients) -> SharedFunction:
     """The common function of these clients, at these shares; raises as `sums_of` and `solved`."""
-    return solved(split, [sums_of(split, client) for client in clients])
+    return solved(split, (sums_of(split, client) for client in clients))
 
 
 def chosen(

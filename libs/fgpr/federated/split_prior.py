@@ -46,6 +46,11 @@ class Split:
         return layout(self.spec.correlation.expression, len(self.spec.features))
 
     @property
+    def signals(self) -> list[int]:
+        """Places in theta of the terms' log signal sds."""
+        return [term.signal for term in self._terms]
+
+    @property
     def own_theta(self) -> Array:
         """Theta of a client's own function: its signal sds are sqrt(1 - rho) of the whole."""
         own = self.theta.copy()
