@@ -16,7 +16,7 @@ from fgpr.experiments.experiment import Experiment
 from fgpr.experiments.neural import torch_is_here
 from fgpr.experiments.records import Cell, Record
 from fgpr.experiments.report import PAGE, counted, write_report
-from fgpr.experiments.runner import run_cells, shard_of, to_do
+from fgpr.experiments.runner import check_data, part_of, run_cells, shard_of, to_do
 from fgpr.experiments.workers import ENGINES, Engine
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
@@ -86,7 +86,7 @@ def run(
     """
     try:
         experiment = experiment_named(name)
-        part, parts = _shard(shard)
+        part, parts = part_of(shard)
         # First the part, then what cannot run here: otherwise machines with and without PyTorch would deal differently.
         cells = shard_of(
             experiment.cells(repeats or experiment.repeats, system or (), item or (), variant or ()), part, parts
@@ -97,6 +97,9 @@ def run(
         cells = [cell for cell in cells if cell.system not in without]
         path = results / (f"{name}.jsonl" if parts == 1 else f"{name}.{part}-of-{parts}.jsonl")
         waiting = to_do(cells, results)
+        # Nor need this machine have the data of a cluster's.
+        if address is None:
+            check_data(waiting)
         failed = _run(experiment, waiting, path, Machines(jobs, _engine(engine), address))
     except (FgprError, OSError) as error:
         typer.echo(f"fgpr-experiments: {error}", err=True)
@@ -131,12 +134,12 @@ def report(
         raise typer.Exit(1) from error
     if left_out:
         typer.echo(f"left out, since their settings are not the present ones: {counted(left_out)}", err=True)
-    console = Console()
+    console = Console(markup=False, highlight=False)
     missed = [one for one in targets if one.met is False]
     met = sum(one.met is True for one in targets)
-    console.print(f"{out / PAGE}: {met} targets met, {len(missed)} missed", highlight=False)
+    console.print(f"{out / PAGE}: {met} targets met, {len(missed)} missed")
     for one in missed:
-        console.print(f"  missed: {one.name}: {one.value:.4g}, wanted {one.target}", highlight=False)
+        console.print(f"  missed: {one.name}: {one.value:.4g}, wanted {one.target}")
     if strict and missed:
         raise typer.Exit(1)
 
@@ -150,7 +153,7 @@ class Machines(NamedTuple):
 
 
 def _run(experiment: Experiment, waiting: list[Cell], path: Path, machines: Machines) -> int:
-    console = Console()
+    console = Console(markup=False, highlight=False)
     columns = (
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
@@ -176,10 +179,10 @@ def _run(experiment: Experiment, waiting: list[Cell], path: Path, machines: Mach
                 failures.append(record)
 
         run_cells(waiting, path, machines.jobs, told, machines.engine, machines.address)
-    console.print(f"{len(waiting)} runs added to {path}, {len(failures)} of them failed", highlight=False)
+    console.print(f"{len(waiting)} runs added to {path}, {len(failures)} of them failed")
     for record in failures[:5]:
         cell = record.cell
-        console.print(f"  {cell.item} {cell.variant} {cell.system} {cell.seed}: {record.error}", highlight=False)
+        console.print(f"  {cell.item} {cell.variant} {cell.system} {cell.seed}: {record.error}")
     return len(failures)
 
 
@@ -207,13 +210,6 @@ def _listed(experiment: Experiment) -> dict[str, Any]:
         "first_seed": experiment.first_seed,
         "repeats": experiment.repeats,
     }
-
-
-def _shard(text: str) -> tuple[int, int]:
-    part, _, parts = text.partition("/")
-    if not (part.isdecimal() and parts.isdecimal()):
-        raise DataError(f"--shard {text}: expected a part and their number, as in 2/5")
-    return int(part), int(parts)
 
 
 if __name__ == "__main__":

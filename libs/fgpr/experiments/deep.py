@@ -6,7 +6,7 @@ exact marginal likelihood with the mean of the level below as an input (Perdikar
 all levels at once take ten times as long. Predictions carry draws of the levels below upwards.
 """
 
-import warnings
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,22 +15,11 @@ import numpy as np
 
 from fgpr.errors import DataError, NumericalError
 from fgpr.experiments.descents import best_descent
+from fgpr.experiments.late import Late, installed, load_installed
 from fgpr.federated.simulation import LocalData
 from fgpr.gp.arrays import Array
 
-try:
-    # What GPyTorch imports uses parts of PyTorch that are going out: no matter of whoever runs this.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import gpytorch
-        import torch
-        from linear_operator.utils.errors import NanError, NotPSDError
-except ModuleNotFoundError:
-    gpytorch = None
-    torch = None
-
-LIBRARY_ERRORS: tuple[type[Exception], ...] = () if torch is None else (NanError, NotPSDError, torch.linalg.LinAlgError)
-"""What PyTorch and GPyTorch raise where a computation has no finite answer; nothing where they are not installed."""
+gpytorch, linear_operator, torch = Late("gpytorch"), Late("linear_operator"), Late("torch")
 
 _RAW = 20.0
 """Largest size of a parameter before GPyTorch's softplus."""
@@ -51,6 +40,16 @@ class DeepSettings:
     samples: int = 32
 
 
+def library_errors() -> tuple[type[Exception], ...]:
+    """What PyTorch and GPyTorch raise where a computation has no finite answer; nothing until they are loaded."""
+    found: list[type[Exception]] = []
+    if sys.modules.get("torch"):
+        found.append(torch.linalg.LinAlgError)
+    if sys.modules.get("linear_operator"):
+        found += [linear_operator.utils.errors.NanError, linear_operator.utils.errors.NotPSDError]
+    return tuple(found)
+
+
 def deep_mean(
     clients: Sequence[LocalData],
     X: Array,
@@ -69,8 +68,10 @@ def deep_mean(
         DataError: GPyTorch is not installed.
         NumericalError: no start of a level leads to a finite likelihood.
     """
-    if gpytorch is None or torch is None:
+    if not installed("gpytorch", "torch"):
         raise DataError("GPyTorch is not installed, and `Deep` needs it: run it in .venv-paper (make setup-paper)")
+    # Now, and not when the default type is another one.
+    load_installed("torch", "gpytorch")
     torch.manual_seed(seed)
     torch.set_default_dtype(torch.float64)
     try:
@@ -121,7 +122,7 @@ def _trained(points: Any, y: Any, upper: bool, settings: DeepSettings) -> Any:
         try:
             loss = -evidence(level(points), y)
             loss.backward()
-        except LIBRARY_ERRORS as error:
+        except library_errors() as error:
             raise NumericalError(f"a level of Deep: {error}") from error
         return loss.item(), np.concatenate([value.grad.reshape(-1).numpy() for value in level.parameters()])
 
@@ -160,7 +161,9 @@ def _covariance(columns: int, upper: bool, length: float) -> Any:
 
 
 def _level(points: Any, y: Any, noise_floor: float) -> Any:
-    class Level(gpytorch.models.ExactGP):  # type: ignore[misc]  # a class of a package without types
+    base: Any = gpytorch.models.ExactGP
+
+    class Level(base):  # type: ignore[misc]  # a class of a package without types
         """One level; its covariance is set by who trains it."""
 
         covariance: Any

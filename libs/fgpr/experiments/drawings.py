@@ -20,7 +20,7 @@ _SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "fgpr", "fo
 """Text as text and no random ids: small files that change only where the figures do."""
 
 
-def draw_curves(experiment: Experiment, records: Sequence[Record], path: Path, keys: Sequence[str], label: str) -> None:
+def draw_curves(experiment: Experiment, records: Sequence[Record], path: Path, keys: Sequence[str], label: str) -> bool:
     """Every run thin and their median thick, one panel an item and variant.
 
     Args:
@@ -29,6 +29,9 @@ def draw_curves(experiment: Experiment, records: Sequence[Record], path: Path, k
         path: of the SVG.
         keys: name of the curve, one a variant.
         label: of the upright axis.
+
+    Returns:
+        Whether there is anything to see, here as in the other drawings: without panels there is no file.
     """
     panels = [
         (curves, variant, item)
@@ -36,6 +39,8 @@ def draw_curves(experiment: Experiment, records: Sequence[Record], path: Path, k
         for item in experiment.items
         if (curves := curves_of(records, item, variant, key))
     ]
+    if not panels:
+        return False
     with _figure(path, len(panels)) as axes:
         for axis, (curves, variant, item) in zip(axes, panels, strict=True):
             for curve in curves:
@@ -43,9 +48,10 @@ def draw_curves(experiment: Experiment, records: Sequence[Record], path: Path, k
             axis.plot(np.median(curves, axis=0), color=_COLOURS[0], label=f"median of {len(curves)} runs")
             axis.set(title=f"{item} {variant}".strip(), xlabel="round", ylabel=label, yscale="log")
             axis.legend(frameon=False)
+    return True
 
 
-def draw_theorems(records: Sequence[Record], path: Path) -> None:
+def draw_theorems(records: Sequence[Record], path: Path) -> bool:
     """Means over runs by iteration, the noise where there is one truth and the gradient everywhere, beside 1 / t."""
     panels = [(variant, "noise") for variant in KNOWN_TRUTH] + [(variant, "gradient") for variant in THEOREMS.variants]
     there = [
@@ -54,6 +60,8 @@ def draw_theorems(records: Sequence[Record], path: Path) -> None:
         if any(curves_of(records, f"M={batch}", variant, key) for batch in BATCHES)
     ]
     labels = {"noise": "squared error of the noise sd", "gradient": "squared gradient"}
+    if not there:
+        return False
     with _figure(path, len(there)) as axes:
         for axis, (variant, key) in zip(axes, there, strict=True):
             iterations = TRAINING.steps * np.array(ROUNDS_OF[key])[1:]
@@ -69,11 +77,14 @@ def draw_theorems(records: Sequence[Record], path: Path) -> None:
             axis.plot(iterations, highest * iterations[0] / iterations, ":", color="0.3", label="1 / t")
             axis.set(title=variant, xlabel="iteration", ylabel=labels[key], xscale="log", yscale="log")
             axis.legend(frameon=False)
+    return True
 
 
-def draw_posteriors(records: Sequence[Record], path: Path) -> None:
+def draw_posteriors(records: Sequence[Record], path: Path) -> bool:
     """One panel a posterior: the mean with its 95 % band, the truth and the client's rows."""
     panels = [posterior for record in records for posterior in record.values.get("posteriors", ())]
+    if not panels:
+        return False
     with _figure(path, len(panels)) as axes:
         for axis, one in zip(axes, panels, strict=True):
             x, mean = np.array(one["x"]), np.array(one["mean"])
@@ -85,29 +96,36 @@ def draw_posteriors(records: Sequence[Record], path: Path) -> None:
             axis.plot(x, one["truth"], "--", color="0.3", label="truth")
             axis.plot(x, mean, color=_COLOURS[0], label="mean")
             axis.plot(*one["rows"], ".", color="0.2", markersize=2.0, label="rows", zorder=1.0)
-            axis.set(title=one["title"], xlabel="x")
+            axis.set_title(one["title"], parse_math=False)
+            axis.set_xlabel("x")
             axis.legend(frameon=False)
+    return True
 
 
-def draw_ablation(experiment: Experiment, records: Sequence[Record], path: Path) -> None:
+def draw_ablation(experiment: Experiment, records: Sequence[Record], path: Path) -> bool:
     """Mean RMSE by the weight of the high fidelity, with the standard error over seeds."""
+    lines = []
+    for system in experiment.systems:
+        found = []
+        for item in experiment.items:
+            own = [
+                record.values["rmse"]
+                for record in records
+                if (record.cell.item, record.cell.system) == (item, system.name) and "rmse" in record.values
+            ]
+            if own:
+                spread = np.std(own, ddof=1) / np.sqrt(len(own)) if len(own) > 1 else 0.0
+                found.append((float(item), np.mean(own), spread))
+        if found:
+            lines.append((system.title, zip(*found, strict=True)))
+    if not lines:
+        return False
     with _figure(path, 1) as (axis,):
-        for system in experiment.systems:
-            found = []
-            for item in experiment.items:
-                own = [
-                    record.values["rmse"]
-                    for record in records
-                    if (record.cell.item, record.cell.system) == (item, system.name) and "rmse" in record.values
-                ]
-                if own:
-                    spread = np.std(own, ddof=1) / np.sqrt(len(own)) if len(own) > 1 else 0.0
-                    found.append((float(item), np.mean(own), spread))
-            if found:
-                shares, means, errors = zip(*found, strict=True)
-                axis.errorbar(shares, means, errors, marker=".", capsize=2.0, label=system.title)
+        for title, line in lines:
+            axis.errorbar(*line, marker=".", capsize=2.0, label=title)
         axis.set(xlabel="p_1, weight of the high fidelity", ylabel="RMSE, mean +- standard error", ylim=(0.0, None))
         axis.legend(frameon=False)
+    return True
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """NASA C-MAPSS FD001 as the paper splits it: 60 engines train, 40 new ones know a random half of their cycles."""
 
+import warnings
+import zlib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -57,17 +59,31 @@ def read(path: Path) -> Array:
     """All rows of a C-MAPSS text file, shape (rows, 26), packed by gzip or not.
 
     Raises:
-        DataError: no such file, or not 26 numbers a line.
+        DataError: no such file, one that is cut off or empty, or not 26 numbers a line.
     """
     file = present(path, (f"{path.name}.gz",))
     try:
-        rows = np.loadtxt(file, ndmin=2)
-    except ValueError as error:
+        with warnings.catch_warnings():
+            # NumPy warns of a file without rows, which is refused below.
+            warnings.simplefilter("ignore", UserWarning)
+            rows = np.loadtxt(file, ndmin=2)
+    except (OSError, EOFError, zlib.error, ValueError) as error:
         raise DataError(f"{file}: {error}") from error
+    if not rows.size:
+        raise DataError(f"{file}: no rows")
     if rows.shape[1] != _COLUMNS or not np.isfinite(rows).all():
         raise DataError(f"{file}: {rows.shape[1]} numbers a line, expected {_COLUMNS}, all finite")
     rows.flags.writeable = False
     return rows
+
+
+def read_engines(folder: Path) -> Array:
+    """All rows of FD001's training file in the folder of the data sets, as `read` has them.
+
+    Raises:
+        DataError: as `read`.
+    """
+    return read(folder / "cmapss" / "train_FD001.txt")
 
 
 def draw_engines(folder: Path, sensor: int, seed: int) -> Engines:
@@ -83,7 +99,7 @@ def draw_engines(folder: Path, sensor: int, seed: int) -> Engines:
     """
     if not 1 <= sensor <= _COLUMNS - _FIRST_SENSOR - 1:
         raise DataError(f"sensor {sensor}: there are 1 to {_COLUMNS - _FIRST_SENSOR - 1}")
-    rows = read(folder / "cmapss" / "train_FD001.txt")
+    rows = read_engines(folder)
     units = np.unique(rows[:, 0])
     if units.size < TRAINING + NEW:
         raise DataError(f"{units.size} engines, {TRAINING + NEW} are needed")

@@ -28,4 +28,7 @@ def present(path: Path, alternatives: tuple[str, ...] = ()) -> Path:
     for candidate in candidates:
         if candidate.is_file():
             return candidate
-    raise DataError(f"none of {', '.join(str(candidate) for candidate in candidates)} is a file")
+    raise DataError(
+        f"none of {', '.join(str(candidate) for candidate in candidates)} is a file; put one there, or set FGPR_DATA "
+        "to the folder that holds cmapss/ and sarcos/"
+    )

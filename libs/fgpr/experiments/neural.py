@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 
 from fgpr.errors import DataError
+from fgpr.experiments.late import Late, installed
 from fgpr.federated.simulation import LocalData
 from fgpr.gp.arrays import Array
 
-try:
-    import torch
-except ModuleNotFoundError:
-    torch = None
+torch = Late("torch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ class NeuralSettings:
 
 def torch_is_here() -> bool:
     """PyTorch is installed."""
-    return torch is not None
+    return installed("torch")
 
 
 def require_torch() -> None:
@@ -55,7 +53,7 @@ def require_torch() -> None:
     Raises:
         DataError: it is not.
     """
-    if torch is None:
+    if not torch_is_here():
         raise DataError("PyTorch is not installed, and this system needs it: run it in .venv-paper (make setup-paper)")
 
 

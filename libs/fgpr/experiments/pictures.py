@@ -40,20 +40,16 @@ def draw(experiment: Experiment, records: Sequence[Record], folder: Path) -> lis
     """Draw what there is to draw into `folder`; the Markdown lines that show it."""
     path = folder / f"{experiment.name}.svg"
     good = [record for record in records if record.error is None]
-    if not good:
-        return []
     if experiment.name in CURVES:
         keys, label = CURVES[experiment.name]
-        draw_curves(experiment, good, path, keys, label)
+        drawn = draw_curves(experiment, good, path, keys, label)
     elif experiment.name == "theorems":
-        draw_theorems(good, path)
+        drawn = draw_theorems(good, path)
     elif experiment.name == "ablation":
-        draw_ablation(experiment, good, path)
-    elif any("posteriors" in record.values for record in good):
-        draw_posteriors(good, path)
+        drawn = draw_ablation(experiment, good, path)
     else:
-        return []
-    return [f"![{experiment.title}]({folder.name}/{path.name})", ""]
+        drawn = draw_posteriors(good, path)
+    return [f"![{experiment.title}]({folder.name}/{path.name})", ""] if drawn else []
 
 
 def _noise(experiment: Experiment, records: Sequence[Record]) -> list[str]:

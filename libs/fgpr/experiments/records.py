@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fgpr.errors import DataError
+from fgpr.experiments.fields import fault_of
 
 PACKAGES = ("fgpr", "numpy", "scipy", "torch", "gpytorch")
 
@@ -43,6 +44,7 @@ class Record:
         seconds: CPU seconds of the process that ran it.
         versions: of Python and of the packages that compute.
         error: why there are no values; None where there are.
+        place: the file and the line that it was read from; empty where it was run just now.
     """
 
     cell: Cell
@@ -51,6 +53,7 @@ class Record:
     seconds: float
     versions: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
+    place: str = field(default="", compare=False)
 
     @property
     def line(self) -> str:
@@ -74,16 +77,30 @@ class Record:
         """The record that a line holds.
 
         Raises:
-            DataError: not such a line; names the place.
+            DataError: not such a line; names the place, the field, and what was found there.
         """
         try:
             whole = json.loads(line)
-            cell = Cell(whole["experiment"], whole["item"], whole["variant"], whole["system"], int(whole["seed"]))
-            return cls(
-                cell, whole["settings"], whole["values"], whole["seconds"], whole["versions"], whole.get("error")
-            )
-        except (ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{place}: no record of an experiment: {error!r}; delete the line to go on") from error
+        except json.JSONDecodeError as error:
+            raise no_record(place, f"no JSON: {error.msg} at character {error.pos + 1}") from error
+        except (ValueError, RecursionError) as error:
+            raise no_record(place, f"no JSON that can be read here: {error}") from error
+        if fault := fault_of(whole):
+            raise no_record(place, fault)
+        return cls(
+            Cell(whole["experiment"], whole["item"], whole["variant"], whole["system"], whole["seed"]),
+            whole["settings"],
+            whole["values"],
+            whole["seconds"],
+            whole["versions"],
+            whole.get("error"),
+            place,
+        )
+
+
+def no_record(place: str, fault: str) -> DataError:
+    """The refusal of a line; what it stood for is run again when it is gone."""
+    return DataError(f"{place}: no record of an experiment: {fault}; delete the line to go on")
 
 
 def rounded(values: Iterable[float], digits: int = 6) -> list[float]:

@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 from fgpr.experiments import paper, pictures
 from fgpr.experiments.catalogue import EXPERIMENTS
-from fgpr.experiments.current import sort_out
+from fgpr.experiments.current import check_curves, sort_out
 from fgpr.experiments.experiment import Experiment
 from fgpr.experiments.hours import words_of_hours
 from fgpr.experiments.judged import Entry, Judged, Table, judge, summarise
 from fgpr.experiments.rates import judge_rates
 from fgpr.experiments.records import Record, read_records
+from fgpr.experiments.sharing import words_of_sharing
 
 PAGE = "experiments.md"
 PICTURES = "experiments"
@@ -44,6 +45,7 @@ def write_report(files: Sequence[Path], folder: Path, command: str, introduction
         DataError: a file holds something else than records.
     """
     records, left_out = sort_out(read_records(files))
+    check_curves(records)
     (folder / PICTURES).mkdir(parents=True, exist_ok=True)
     lines = [
         "# The paper's evaluation, run here",
@@ -63,12 +65,14 @@ def write_report(files: Sequence[Path], folder: Path, command: str, introduction
         judged = [*judge(experiment, table), *judge_rates(experiment, own)]
         targets += judged
         lines += _targets(judged)
+        lines += words_of_sharing(experiment, table)
         failed = [record for record in own if record.error]
         if failed:
             lines += [f"{len(failed)} runs failed; the first: {failed[0].error}", ""]
         lines += pictures.words(experiment, own)
         lines += pictures.draw(experiment, own, folder / PICTURES)
-    (folder / PAGE).write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+    # The error of a run may name a file whose name is no text.
+    (folder / PAGE).write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8", errors="backslashreplace")
     return Written(targets, left_out)
 
 

@@ -2,26 +2,51 @@
 
 import hashlib
 import os
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from fgpr.errors import DataError, FgprError
+from fgpr.errors import DataError, FgprError, NumericalError
+from fgpr.experiments import engines, sarcos
 from fgpr.experiments.catalogue import experiment_named, settings_of
-from fgpr.experiments.deep import LIBRARY_ERRORS
+from fgpr.experiments.current import check_curves
+from fgpr.experiments.deep import library_errors
+from fgpr.experiments.fields import fault_of_values
+from fgpr.experiments.folder import data_folder
+from fgpr.experiments.late import load_installed
 from fgpr.experiments.records import Cell, Record, read_records, remaining, versions
 from fgpr.experiments.workers import Engine, records_of
 
 _DEAL = 1
 """The seed of the order in which machines are dealt their parts; all of them need the same."""
 
-_FAILURES: tuple[type[Exception], ...] = (FgprError, np.linalg.LinAlgError, *LIBRARY_ERRORS)
-"""What a cell may fail by without ending the work of hours; anything else is a fault of the code."""
+_FAILURES: tuple[type[Exception], ...] = (FgprError, np.linalg.LinAlgError)
+"""What a cell may fail by, beside `library_errors`, without ending the work of hours; the rest is a fault of code."""
+
+DATA: Mapping[str, Callable[[Path], object]] = {
+    "table2": engines.read_engines,
+    "table3": sarcos.read_subset,
+    "table3-whole": sarcos.read_whole,
+}
+"""By experiment, what reads its data."""
 
 Told = Callable[[Record], None]
+
+
+def part_of(text: str) -> tuple[int, int]:
+    """The number of a part and how many there are, of a text like 2/5.
+
+    Raises:
+        DataError: it is no such text.
+    """
+    found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+    if found is None:
+        raise DataError(f"--shard {text}: expected a part and their number, as in 2/5")
+    return int(found[1]), int(found[2])
 
 
 def shard_of(cells: Sequence[Cell], number: int, count: int) -> list[Cell]:
@@ -33,6 +58,8 @@ def shard_of(cells: Sequence[Cell], number: int, count: int) -> list[Cell]:
     Raises:
         DataError: there is no such part.
     """
+    if count < 1:
+        raise DataError(f"part {number} of {count}: expected at least 1 part")
     if not 1 <= number <= count:
         raise DataError(f"part {number} of {count}: expected 1 to {count}")
     mine = set(sorted(cells, key=_mixed)[number - 1 :: count])
@@ -53,7 +80,19 @@ def to_do(cells: Sequence[Cell], folder: Path) -> list[Cell]:
         DataError: a file holds something else than records.
     """
     files = [file for name in sorted({cell.experiment for cell in cells}) for file in results_of(name, folder)]
-    return remaining(cells, {cell.system: settings_of(cell) for cell in cells}, read_records(files))
+    records = read_records(files)
+    check_curves(records)
+    return remaining(cells, {cell.system: settings_of(cell) for cell in cells}, records)
+
+
+def check_data(cells: Sequence[Cell]) -> None:
+    """Nothing, if the data of these cells can be read here: one refusal in place of a failure of each cell.
+
+    Raises:
+        DataError: there are none, or the file is spoilt; says what to do.
+    """
+    for name in sorted({cell.experiment for cell in cells} & DATA.keys()):
+        DATA[name](data_folder())
 
 
 def results_of(name: str, folder: Path) -> list[Path]:
@@ -97,20 +136,27 @@ def run_cells(
 
 def run_cell(cell: Cell) -> Record:
     """One cell, with one BLAS thread; what goes wrong in it is kept in its record."""
-    run, settings = experiment_named(cell.experiment).run, settings_of(cell)
+    experiment, settings = experiment_named(cell.experiment), settings_of(cell)
+    if experiment.system(cell.system).needs_torch:
+        # Before the limit of threads, which holds for what is loaded by then; and it is no work of this cell.
+        load_installed("torch", "gpytorch")
     begun = time.process_time()
     try:
         with threadpool_limits(1):
-            values = run(cell)
-    except _FAILURES as error:
+            values = experiment.run(cell)
+        if fault := fault_of_values(values):
+            raise NumericalError(f"no result: {fault}")
+    except (*_FAILURES, *library_errors()) as error:
         return Record(cell, settings, {}, time.process_time() - begun, versions(), f"{type(error).__name__}: {error}")
     return Record(cell, settings, values, time.process_time() - begun, versions())
 
 
 def _mend(path: Path) -> None:
-    """Cut off a last line that has no end: its writer was killed."""
+    """Cut off a last line that has no end: its writer was killed. What stands before it is not written again."""
     if not path.is_file():
         return
-    whole = path.read_bytes()
-    if whole and not whole.endswith(b"\n"):
-        path.write_bytes(whole[: whole.rfind(b"\n") + 1])
+    with path.open("r+b") as file:
+        whole = file.read()
+        end = whole.rfind(b"\n") + 1
+        if end < len(whole):
+            file.truncate(end)

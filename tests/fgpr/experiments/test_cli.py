@@ -1,5 +1,6 @@
 """The command: help, runs, reports, and refusals without a traceback."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -10,9 +11,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from fgpr.errors import NumericalError
 from fgpr.experiments import cli
-from fgpr.experiments.catalogue import experiment_named, settings_of
+from fgpr.experiments.catalogue import EXPERIMENTS, experiment_named, settings_of
 from fgpr.experiments.cli import app
+from fgpr.experiments.experiment import Values
 from fgpr.experiments.records import Cell, Record, read_records
 from fgpr.experiments.runner import shard_of
 
@@ -49,7 +52,10 @@ def test_run_then_report(tmp_path: Path) -> None:
     [
         (["run", "table9"], "no experiment is named 'table9'"),
         (["run", "table1", "--shard", "two"], "--shard two"),
-        (["run", "table1", "--shard", "3/2"], "part 3 of 2"),
+        (["run", "table1", "--shard", "3/2"], "part 3 of 2: expected 1 to 2"),
+        (["run", "table1", "--shard", "0/0"], "part 0 of 0: expected at least 1 part"),
+        (["run", "table1", "--shard", "-1/2"], "--shard -1/2: expected a part and their number, as in 2/5"),
+        (["run", "table1", "--shard", "a/b"], "--shard a/b: expected a part and their number, as in 2/5"),
         (["run", "table1", "--system", "gpt"], "no system 'gpt'"),
         (["run", "table1", "--engine", "dask"], "no engine is named 'dask'; there are joblib, ray"),
         (["run", "table1", "--address", "auto"], "--address auto is for --engine ray"),
@@ -170,8 +176,69 @@ def test_a_run_that_nobody_watches_says_how_far_it_is(tmp_path: Path) -> None:
 
 
 def test_a_failed_run_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FGPR_DATA", str(tmp_path / "nowhere"))
-    command = ["run", "table2", "--repeats", "1", "--system", "fgpr", "--item", "4", "--results", str(tmp_path)]
-    failed = RUNNER.invoke(app, command)
+    def broken(_cell: Cell) -> Values:
+        raise NumericalError("no finite answer [/here]")
+
+    monkeypatch.setitem(EXPERIMENTS, "table1", replace(EXPERIMENTS["table1"], run=broken))
+    command = ["run", "table1", "--repeats", "1", "--system", "fgpr", "--item", "CURRIN", "--variant", "latin"]
+    failed = RUNNER.invoke(app, [*command, "--results", str(tmp_path)])
     assert failed.exit_code == 1
-    assert "set FGPR_DATA" in failed.output
+    told = " ".join(failed.output.split())
+    assert "1 of them failed CURRIN latin fgpr 100: NumericalError: no finite answer [/here]" in told
+
+
+@pytest.mark.parametrize("name", ["table2", "table3", "table3-whole"])
+@pytest.mark.parametrize(("folder", "reason"), [("nowhere", "is no folder"), (".", "is a file")])
+def test_without_data_nothing_begins(
+    name: str, folder: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FGPR_DATA", str(tmp_path / folder))
+    refused = RUNNER.invoke(app, ["run", name, "--results", str(tmp_path / "results")])
+    assert refused.exit_code == 1
+    assert reason in refused.stderr
+    assert "set FGPR_DATA to the" in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_spoilt_file_is_refused_before_anything_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FGPR_DATA", str(tmp_path))
+    (tmp_path / "cmapss").mkdir()
+    whole = gzip.compress(b"1 " * 26)
+    (tmp_path / "cmapss" / "train_FD001.txt.gz").write_bytes(whole[:-4])
+    refused = RUNNER.invoke(app, ["run", "table2", "--results", str(tmp_path / "results")])
+    assert refused.exit_code == 1
+    assert "train_FD001.txt.gz: " in refused.stderr
+    assert "Aborted" not in refused.output
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_clusters_machines_have_their_own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FGPR_DATA", str(tmp_path / "nowhere"))
+    asked = list[Cell]()
+    monkeypatch.setattr(cli, "run_cells", lambda cells, *_rest: asked.extend(cells))
+    command = ["run", "table2", "--repeats", "1", "--system", "fgpr", "--item", "4", "--engine", "ray"]
+    told = RUNNER.invoke(app, [*command, "--address", "auto", "--results", str(tmp_path)])
+    assert told.exit_code == 0, told.output
+    assert [cell.item for cell in asked] == ["4"]
+
+
+def test_what_is_done_needs_no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FGPR_DATA", str(tmp_path / "nowhere"))
+    cell = Cell("table2", "4", "", "fgpr", 100)
+    (tmp_path / "table2.jsonl").write_text(Record(cell, settings_of(cell), {"rmse": 0.5}, 1.0).line + "\n")
+    command = ["run", "table2", "--repeats", "1", "--system", "fgpr", "--item", "4", "--results", str(tmp_path)]
+    assert RUNNER.invoke(app, command).exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["run", "report"])
+def test_an_odd_line_is_refused_in_one_line(command: str, tmp_path: Path) -> None:
+    path = _results(tmp_path) / "table1.jsonl"
+    path.write_text(path.read_text().replace('"rmse": 9.0', '"rmse": null'))
+    options = ["table1", "--repeats", "1"] if command == "run" else ["--out", str(tmp_path)]
+    refused = RUNNER.invoke(app, [command, *options, "--results", str(tmp_path)])
+    assert refused.exit_code == 1
+    assert refused.stderr == (
+        f"fgpr-experiments: {path}, line 3: no record of an experiment: values.rmse: found null, "
+        "expected a finite number above 0; delete the line to go on\n"
+    )

@@ -23,6 +23,37 @@ def test_other_lines_are_refused(line: str) -> None:
         Record.from_line(line, "here")
 
 
+def test_a_line_that_is_refused_says_where_it_is_and_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "some.jsonl"
+    odd = RECORD.line.replace('"rmse": 0.25', '"rmse": NaN')
+    path.write_text(f"{RECORD.line}\n\n{odd}\n")
+    with pytest.raises(DataError) as refused:
+        read_records([path])
+    assert str(refused.value) == (
+        f"{path}, line 3: no record of an experiment: values.rmse: found NaN, expected a finite number above 0; "
+        "delete the line to go on"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"seed": 1,}', "no JSON: .* at character 12; delete the line"),
+        ('{"seed": ' + "9" * 5000 + "}", "no JSON that can be read here: .*; delete the line"),
+        ("[" * 100_000 + "]" * 100_000, "no JSON that can be read here: .*; delete the line"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_refused(line: str, reason: str) -> None:
+    with pytest.raises(DataError, match=f"here: no record of an experiment: {reason}"):
+        Record.from_line(line, "here")
+
+
+def test_a_record_knows_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "some.jsonl"
+    path.write_text(f"{RECORD.line}\n")
+    assert [record.place for record in read_records([path])] == [f"{path}, line 1"]
+
+
 def test_the_last_good_record_of_a_cell_counts_and_a_cut_line_does_not(tmp_path: Path) -> None:
     path = tmp_path / "some.jsonl"
     better = Record(CELL, {"rounds": 3}, {"rmse": 0.2}, 1.0)

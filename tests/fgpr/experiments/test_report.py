@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fgpr.errors import DataError
 from fgpr.experiments import paper
 from fgpr.experiments.catalogue import EXPERIMENTS, settings_of
 from fgpr.experiments.records import Cell, Record
@@ -48,11 +49,11 @@ def test_the_page_has_tables_targets_choices_and_pictures(tmp_path: Path) -> Non
             Cell("theorems", "M=8", "homogeneous", "fgpr", 1),
             {"noise": [1.0 / (t + 1) for t in NOISE_ROUNDS], "gradient": [1.0] * len(GRADIENT_ROUNDS)},
         ),
-        run(Cell("example3", "sine", "", "fgpr", 1), {"rmse": 0.1, "curve": [0.3, 0.1]}),
+        run(Cell("example3", "sine", "", "fgpr", 1), {"rmse": 0.1, "curve": [0.3] * 60 + [0.1]}),
         run(Cell("sines", "sines", "", "fgpr", 100), {"rmse": 0.1, "posteriors": [POSTERIOR]}),
         run(
             Cell("example1", "K=20, N=5000", "rbf", "fgpr", 1),
-            {"noise": [0.5] * 11 + [0.25], "theta": [4.0] * 11 + [5.0]},
+            {"noise": [0.5] * 25 + [0.25], "theta": [4.0] * 25 + [5.0]},
         ),
         run(Cell("table2", "2", "", "fgpr-optimum", 1), {"rmse": 0.67, "sd": 0.1, "noise sd": 0.66}),
         run(Cell("table3", "1", "random", "fgpr", 1), {}, "DataError: none"),
@@ -77,6 +78,18 @@ def test_the_page_has_tables_targets_choices_and_pictures(tmp_path: Path) -> Non
     assert any(target.met for target in written.targets)
     assert not written.left_out
     assert "Left out" not in page
+
+
+def test_curves_of_different_lengths_are_refused_with_their_line(tmp_path: Path) -> None:
+    cells = [Cell("example3", "sine", "", "fgpr", seed) for seed in (100, 101)]
+    records = [run(cell, {"rmse": 0.1, "curve": [0.1] * (61 + place)}) for place, cell in enumerate(cells)]
+    with pytest.raises(DataError, match=r"all\.jsonl, line 2: .*: values\.curve: found 62 numbers, expected 61"):
+        page_of(records, tmp_path)
+
+
+def test_an_error_that_is_no_text_stands_on_the_page(tmp_path: Path) -> None:
+    failed = run(Cell("table1", "CURRIN", "corners", "fgpr", 100), {}, "DataError: \udcff")
+    assert "the first: DataError: \\udcff" in page_of([failed], tmp_path)
 
 
 def test_records_of_other_settings_are_left_out_and_counted(tmp_path: Path) -> None:

@@ -1,0 +1,57 @@
+"""Ratios of a federation's errors and a client's own."""
+
+import numpy as np
+import pytest
+
+from fgpr.experiments.catalogue import experiment_named
+from fgpr.experiments.judged import summarise
+from fgpr.experiments.records import Cell, Record
+from fgpr.experiments.sharing import words_of_sharing
+
+TABLE1 = experiment_named("table1")
+
+
+def _records(system: str, errors: dict[int, float], item: str = "PARK", experiment: str = "table1") -> list[Record]:
+    variant = "blocks" if experiment == "table3" else "uniform"
+    return [Record(Cell(experiment, item, variant, system, seed), {}, {"rmse": e}, 1.0) for seed, e in errors.items()]
+
+
+def test_ratios_are_those_of_means_over_common_seeds() -> None:
+    records = [*_records("fgpr", {1: 0.1, 2: 0.3, 9: 7.0}), *_records("separate", {1: 0.2, 2: 0.6, 3: 50.0})]
+    lines = words_of_sharing(TABLE1, summarise(TABLE1, records))
+    assert "| FGPR, FedAvg with Adam, RBF over Separate, RBF | uniform |  | 0.50 (0.50 to 0.50) |  |  |  |" in lines
+    assert len([line for line in lines if line.startswith("| FGPR")]) == 1
+
+
+def test_the_interval_is_that_of_pairs() -> None:
+    rng = np.random.default_rng(3)
+    alone = rng.lognormal(0.0, 1.0, 200)
+    ratios = rng.normal(0.8, 0.1, 200)
+    records = [
+        *_records("fgpr", dict(enumerate((alone * ratios).tolist()))),
+        *_records("separate", dict(enumerate(alone.tolist()))),
+    ]
+    (line,) = [one for one in words_of_sharing(TABLE1, summarise(TABLE1, records)) if one.startswith("| FGPR")]
+    ratio, low, high = (
+        float(part) for part in line.split("|")[4].replace("(", "").replace(")", "").replace(" to", "").split()
+    )
+    # The delta method for a ratio of means of pairs: residuals over the mean of the denominator.
+    error = (alone * ratios - ratio * alone).std() / alone.mean() / np.sqrt(200)
+    assert ratio == pytest.approx(0.8, abs=0.05)
+    assert high - low == pytest.approx(2 * 1.645 * error, abs=0.01)
+
+
+def test_one_run_stands_for_all_seeds_where_nothing_is_random() -> None:
+    table3 = experiment_named("table3")
+    records = [
+        *_records("fgpr", {100: 0.2, 101: 0.4}, "1", "table3"),
+        *_records("separate", {100: 0.6}, "1", "table3"),
+    ]
+    lines = words_of_sharing(table3, summarise(table3, records))
+    assert "| FGPR, FedAvg with Adam, Matern-3/2 over GP of each device alone | blocks | 0.50 |  |  |  |" in lines
+
+
+def test_without_common_seeds_there_is_nothing_to_say() -> None:
+    records = [*_records("fgpr", {1: 0.1}), *_records("separate", {2: 0.1})]
+    assert words_of_sharing(TABLE1, summarise(TABLE1, records)) == []
+    assert words_of_sharing(experiment_named("theorems"), {}) == []
