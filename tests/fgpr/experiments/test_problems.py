@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import kstest
 
 from fgpr.errors import DataError
 from fgpr.experiments.problems import EXAMPLES, PROBLEMS, Problem, draw_problem, problem_named
@@ -36,6 +37,22 @@ def test_the_truth_is_in_the_scale_of_the_high_fidelity() -> None:
     truth = drawn.problem.fidelities[0].function(drawn.problem.inputs(drawn.X))
     assert drawn.y == pytest.approx((truth - values.mean()) / values.std(), rel=1e-12)
     assert drawn.rmse(drawn.y + 0.5) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("design", ["uniform", "corners", "latin"])
+def test_what_is_tested_is_drawn_anew(design: str) -> None:
+    drawn = draw_problem(problem_named("Hartmann-3D"), design, 5)
+    tested = set(map(tuple, drawn.X.tolist()))
+    assert len(tested) == 1000
+    for client in drawn.clients:
+        assert not tested & set(map(tuple, client.X.tolist()))
+        # Nor near what a client measured, as noise on its rows would be: uniform points are as near as other ones.
+        nearest = np.abs(drawn.X[:, np.newaxis] - client.X).max(axis=2).min(axis=1)
+        afresh = np.random.default_rng(6).random((1000, 3))
+        expected = np.abs(afresh[:, np.newaxis] - client.X).max(axis=2).min(axis=1)
+        assert np.median(nearest) == pytest.approx(np.median(expected), rel=0.1)
+    for column in drawn.X.T:
+        assert kstest(column, "uniform").pvalue > 0.01
 
 
 def test_seeds_differ_and_repeat() -> None:
