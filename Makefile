@@ -13,7 +13,7 @@ PAPER_STAMP := $(PAPER)/.ready
 LOCKED_EXTRAS := aggregator agent parquet experiments picture demo
 # What `make paper-quick` runs of the real data, where they are.
 QUICK_DATA = $(if $(wildcard $(or $(FGPR_DATA),data)/cmapss),"table2 --repeats 3 --item 2 --item 4 --item 7 --item 11") \
-	$(if $(wildcard $(or $(FGPR_DATA),data)/sarcos),"table3 --repeats 1 --system fgpr-shared --variant random")
+	$(if $(wildcard $(or $(FGPR_DATA),data)/sarcos),"table3 --repeats 1 --system fgpr-evidence --variant random")
 PAPER_BIN = $(if $(wildcard $(PAPER_STAMP)),$(PAPER)/bin,$(BIN))
 # What docs/experiments.md says made it.
 define PAPER_RUNS

@@ -37,7 +37,7 @@ def draw_curves(experiment: Experiment, records: Sequence[Record], path: Path, k
         (curves, variant, item)
         for variant, key in zip(experiment.variants, keys, strict=True)
         for item in experiment.items
-        if (curves := curves_of(records, item, variant, key))
+        if (curves := list(curves_of(records, item, variant, key).values()))
     ]
     if not panels:
         return False
@@ -67,7 +67,7 @@ def draw_theorems(records: Sequence[Record], path: Path) -> bool:
             iterations = TRAINING.steps * np.array(ROUNDS_OF[key])[1:]
             highest = 0.0
             for batch, colour in zip(BATCHES, _COLOURS, strict=True):
-                curves = curves_of(records, f"M={batch}", variant, key)
+                curves = list(curves_of(records, f"M={batch}", variant, key).values())
                 if curves:
                     mean = np.mean(curves, axis=0)[1:]
                     highest = max(highest, mean[0])

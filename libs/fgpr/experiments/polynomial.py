@@ -1,4 +1,4 @@
-"""`Polynomial`: one polynomial for all clients, its coefficients averaged by FedAvg; its degree chosen.
+"""`Polynomial`: one polynomial for all clients, its coefficients averaged by FedAvg, or one of each client's own.
 
 Clients descend the gradient of their mean squared error. In the basis of Chebyshev polynomials on the declared range
 that converges; in powers of x, as the paper prints it, gradient descent stands still from the fourth degree on. The
@@ -13,11 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import chebyshev
+from scipy.linalg import solve_triangular
 
 from fgpr.federated.simulation import LocalData
 from fgpr.gp.arrays import Array
 
 DEGREES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 25, 30, 40, 50)
+OWN_DEGREES = (0, 1, 2, 3, 4, 5, 6)
+"""Of a client that fits its own rows."""
+
 ROUNDS = 3000
 LOCAL_STEPS = 10
 RATE = 0.5
@@ -59,6 +63,26 @@ def least_squares(clients: Sequence[LocalData], degree: int) -> Polynomial:
     basis = np.concatenate([_basis(client.X, degree) for client in clients])
     coefficients, *_ = np.linalg.lstsq(basis, np.concatenate([client.y for client in clients]))
     return Polynomial(coefficients)
+
+
+def own_polynomial(client: LocalData) -> Polynomial:
+    """A client's own one, by least squares, of the degree whose errors at rows left out are least; 0 for one row.
+
+    The error at a row that is left out is that of the fit over 1 - h, h the row's leverage (Allen 1974, Technometrics
+    16).
+    """
+    best, least = Polynomial(np.zeros(1)), np.inf
+    # What is left without a row has to tell all coefficients: as many different inputs.
+    apart = np.unique(client.X[:, 0]).size if client.y.size > 1 else 0
+    for degree in [one for one in OWN_DEGREES if one + 1 < max(2, apart) and apart]:
+        basis = _basis(client.X, degree)
+        q, r = np.linalg.qr(basis)
+        coefficients = solve_triangular(r, q.T @ client.y)
+        left_out = (client.y - basis @ coefficients) / (1.0 - (q**2).sum(axis=1))
+        error = float(np.mean(left_out**2))
+        if error < least:
+            best, least = Polynomial(coefficients), error
+    return best
 
 
 def _descent(basis: Array, y: Array) -> tuple[Array, Array]:

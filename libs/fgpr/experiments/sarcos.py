@@ -10,6 +10,7 @@ import zlib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,9 @@ from fgpr.gp.scaling import TargetScaling
 SPLITS = ("random", "blocks")
 """Rows dealt to devices and to training and test at random, as the paper does; or contiguous pieces of the trajectory,
 the end of each kept for testing."""
+
+SCALINGS = ("common", "own")
+"""By all devices' training rows, so that one function or one length-scale is the same for all; or by each one's own."""
 
 DEVICES = 25
 OUTPUTS = (1, 3, 5, 7)
@@ -53,17 +57,23 @@ class Trajectory:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Device:
-    """One device; inputs and target scaled by its own training rows.
+    """One device, its inputs and target scaled.
 
     Attributes:
         training: its training rows.
         X: inputs of its test rows, shape (m, 21).
         y: their targets, shape (m,).
+        sd: of its own training targets, in the unit of `y`.
     """
 
     training: LocalData
     X: Array
     y: Array
+    sd: float
+
+    def rmse(self, mean: Array) -> float:
+        """Of a prediction at its test rows, shape (m,), in sds of its own training targets, as the paper's figures."""
+        return float(np.sqrt(np.mean((mean - self.y) ** 2))) / self.sd
 
 
 @lru_cache(maxsize=1)
@@ -101,7 +111,7 @@ def read_subset(folder: Path) -> Trajectory:
 
 
 def draw_devices(
-    trajectory: Trajectory, output: int, split: str, seed: int, devices: int = DEVICES
+    trajectory: Trajectory, output: int, split: str, seed: int, scaling: str, devices: int = DEVICES
 ) -> tuple[Device, ...]:
     """The devices of one output.
 
@@ -110,37 +120,68 @@ def draw_devices(
         output: number of the torque, 1 to 7.
         split: how rows are dealt.
         seed: of the random split; blocks are the same for each seed.
+        scaling: by whose training rows inputs and target are standardised.
         devices: how many.
 
     Raises:
-        DataError: no such output or split.
+        DataError: no such output, split or scaling, or an input or target that stands still.
     """
     if not 1 <= output <= TORQUES:
         raise DataError(f"output {output}: there are 1 to {TORQUES}")
-    if split not in SPLITS:
-        raise DataError(f"no split is named {split!r}; there are {', '.join(SPLITS)}")
+    for kind, name, known in (("split", split, SPLITS), ("scaling", scaling, SCALINGS)):
+        if name not in known:
+            raise DataError(f"no {kind} is named {name!r}; there are {', '.join(known)}")
     count = len(trajectory.X)
     rng = np.random.default_rng(seed)
     order = rng.permutation(count) if split == "random" else np.arange(count)
+    dealt = [_kept(places) for places in np.array_split(order, devices)]
+    names = [f"device-{number:02d}" for number in range(1, devices + 1)]
+    if scaling == "common":
+        scales = [_Scale.of("all devices", trajectory, output, np.concatenate([known for known, _ in dealt]))] * devices
+    else:
+        scales = [_Scale.of(name, trajectory, output, known) for name, (known, _) in zip(names, dealt, strict=True)]
     return tuple(
-        _device(f"device-{number:02d}", trajectory, output, places)
-        for number, places in enumerate(np.array_split(order, devices), start=1)
+        _device(name, trajectory, output, places, scale)
+        for name, places, scale in zip(names, dealt, scales, strict=True)
     )
 
 
-def _device(name: str, trajectory: Trajectory, output: int, places: NDArray[np.intp]) -> Device:
+class _Scale(NamedTuple):
+    """Means and standard deviations of inputs and target; for a common one devices need to share sums alone."""
+
+    middle: Array
+    spread: Array
+    target: TargetScaling
+
+    @classmethod
+    def of(cls, name: str, trajectory: Trajectory, output: int, places: NDArray[np.intp]) -> "_Scale":
+        """Of these rows."""
+        X = trajectory.X[places]
+        spread = X.std(axis=0)
+        if not (spread > 0.0).all():
+            raise DataError(f"{name}: input {int(np.argmin(spread)) + 1} stands still in its training rows")
+        return cls(X.mean(axis=0), spread, TargetScaling.fit(trajectory.torques[places, output - 1], "standardise"))
+
+    def scaled(self, trajectory: Trajectory, output: int, places: NDArray[np.intp]) -> tuple[Array, Array]:
+        """Inputs and targets of these rows."""
+        X = (trajectory.X[places] - self.middle) / self.spread
+        return X, self.target.to_scaled(trajectory.torques[places, output - 1])
+
+
+def _kept(places: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """A device's training and test rows."""
     cut = len(places) - round(TEST_SHARE * len(places))
-    known, hidden = places[:cut], places[cut:]
-    X, y = trajectory.X[known], trajectory.torques[known, output - 1]
-    middle, spread = X.mean(axis=0), X.std(axis=0)
-    if not (spread > 0.0).all():
-        raise DataError(f"{name}: input {int(np.argmin(spread)) + 1} stands still in its training rows")
-    scaling = TargetScaling.fit(y, "standardise")
-    return Device(
-        LocalData(name, (X - middle) / spread, scaling.to_scaled(y)),
-        (trajectory.X[hidden] - middle) / spread,
-        scaling.to_scaled(trajectory.torques[hidden, output - 1]),
-    )
+    return places[:cut], places[cut:]
+
+
+def _device(
+    name: str, trajectory: Trajectory, output: int, dealt: tuple[NDArray[np.intp], NDArray[np.intp]], scale: _Scale
+) -> Device:
+    (X, y), (new, truth) = (scale.scaled(trajectory, output, places) for places in dealt)
+    own = TargetScaling.fit(y, "standardise")
+    if own.constant:
+        raise DataError(f"{name}: torque {output} stands still in its training rows, so that no error has a unit")
+    return Device(LocalData(name, X, y), new, truth, own.sd)
 
 
 def _matrix(path: Path) -> Array:

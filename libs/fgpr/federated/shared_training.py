@@ -118,7 +118,7 @@ def trained(
     """Theta and shares by L-BFGS at the server on the clients' sums.
 
     Args:
-        spec: the model.
+        spec: the model, without priors of its hyper-parameters.
         theta: where to start, shape (L,); what a federation that shares theta alone has learned, say.
         shares: where to start, one a term.
         clients: one entry a client.
@@ -127,11 +127,13 @@ def trained(
         iterations: at most so many.
 
     Raises:
-        DataError: no clients, or a share outside `SHARE_RANGE`.
+        DataError: no clients, a share outside `SHARE_RANGE`, or a model with priors.
         EncodingError: theta outside the model's bounds, or a kernel whose draws have no gradient.
         NumericalError: no finite loss at the start.
     """
     spec.bounds.check(theta)
+    if spec.priors:
+        raise DataError("a model with priors cannot be trained by the likelihood of all rows: leave them out")
     least, largest = SHARE_RANGE
     for share in shares:
         if not least <= share <= largest:
@@ -157,7 +159,8 @@ def trained(
 
 
 def _split(spec: ModelSpec, theta: Array, odds: Array, count: Counts, seed: int) -> Split:
-    shares = tuple(float(share) for share in 1.0 / (1.0 + np.exp(-odds)))
+    # A share at its limit is not to leave it by rounding.
+    shares = tuple(np.clip(1.0 / (1.0 + np.exp(-odds)), *SHARE_RANGE).tolist())
     features = RandomFeatures.drawn(spec.correlation, theta, count, seed, len(spec.features))
     return Split(spec, features.theta, shares, features)
 

@@ -24,7 +24,7 @@ from fgpr.errors import DataError, NumericalError
 from fgpr.gp.arrays import Array, inputs
 from fgpr.gp.hyperparameters import check_theta_of, logs
 from fgpr.gp.kernels.kernel import Kernel
-from fgpr.gp.waves import Plan, Waves, plans
+from fgpr.gp.waves import Outline, Waves, outlines
 
 Counts = int | Sequence[int]
 """How many features: in all, or for each term of the kernel's sum."""
@@ -71,9 +71,9 @@ class RandomFeatures:
         known = kernel.features(logs(theta).size) if features is None else features
         vector = check_theta_of(kernel, theta, known).copy()
         vector.flags.writeable = False
-        terms = list(plans(kernel, vector, known, seed))
+        terms = list(outlines(kernel, vector, known, seed))
         waves = zip(terms, _frequencies(kernel, terms, count), strict=True)
-        return cls(kernel, vector, known, seed, tuple(plan.drawn(m) for plan, m in waves))
+        return cls(kernel, vector, known, seed, tuple(outline.drawn(m) for outline, m in waves))
 
     @property
     def count(self) -> int:
@@ -126,14 +126,14 @@ class RandomFeatures:
         return out, np.array(signals)
 
 
-def _frequencies(kernel: Kernel, terms: Sequence[Plan], count: Counts) -> list[int]:
+def _frequencies(kernel: Kernel, terms: Sequence[Outline], count: Counts) -> list[int]:
     """How many each term gets: those that have any share one number equally, whatever they vary by.
 
     How many a term needs goes by how rough it is beside how many rows all clients have, which no theta says.
     """
-    if isinstance(count, int):
-        left = count - sum(plan.size for plan in terms if not plan.stationary)
-        counts: Sequence[int] = [left // max(1, sum(bool(plan.stationary) for plan in terms))] * len(terms)
+    if not isinstance(count, Sequence):
+        left = count - sum(outline.size for outline in terms if not outline.stationary)
+        counts: Sequence[int] = [left // max(1, sum(bool(outline.stationary) for outline in terms))] * len(terms)
         least = count
     else:
         counts, least = count, min(count, default=0)
@@ -141,4 +141,6 @@ def _frequencies(kernel: Kernel, terms: Sequence[Plan], count: Counts) -> list[i
         raise DataError(f"{least} random features: expected at least 1")
     if len(counts) != len(terms):
         raise DataError(f"{len(counts)} numbers of random features for the {len(terms)} terms of {kernel.name}")
-    return [max(1, one // plan.size) if plan.stationary else 0 for plan, one in zip(terms, counts, strict=True)]
+    return [
+        max(1, one // outline.size) if outline.stationary else 0 for outline, one in zip(terms, counts, strict=True)
+    ]

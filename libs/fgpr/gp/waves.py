@@ -116,7 +116,7 @@ class Waves(NamedTuple):
             yield (X[:, columns] - middles) / widths
 
 
-class Plan(NamedTuple):
+class Outline(NamedTuple):
     """A term of the text before anything is drawn.
 
     Attributes:
@@ -150,7 +150,7 @@ class Plan(NamedTuple):
         return Waves(self.signal, self.signal_sd, spectra, self.linear)
 
 
-def plans(kernel: Kernel, theta: Array, d: int, seed: int) -> Iterator[Plan]:
+def outlines(kernel: Kernel, theta: Array, d: int, seed: int) -> Iterator[Outline]:
     """The terms of a kernel for d inputs, each with its own source of numbers."""
     names = [str(place) for place in range(d)] if kernel.axes is None else [axis.name for axis in kernel.axes]
     # Without ranges a linear kernel takes inputs as they are.
@@ -166,7 +166,7 @@ def plans(kernel: Kernel, theta: Array, d: int, seed: int) -> Iterator[Plan]:
                 linear.append((columns, lower[columns] + 0.5 * widths[columns], widths[columns]))
             elif component.name != "constant":
                 stationary.append((component, columns, entries, theta[entries], rng))
-        yield Plan(term.signal, math.exp(theta[term.signal]), stationary, tuple(linear))
+        yield Outline(term.signal, math.exp(theta[term.signal]), stationary, tuple(linear))
 
 
 def _frequencies(component: Component, own: Array, d: int, m: int, rng: np.random.Generator) -> Array:

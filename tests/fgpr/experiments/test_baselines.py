@@ -8,7 +8,7 @@ from fgpr.errors import DataError
 from fgpr.experiments.autoregressive import CoKriging
 from fgpr.experiments.federations import optimum
 from fgpr.experiments.models import model
-from fgpr.experiments.polynomial import least_squares, train_polynomial
+from fgpr.experiments.polynomial import OWN_DEGREES, least_squares, own_polynomial, train_polynomial
 from fgpr.experiments.separate import separate
 from fgpr.federated.simulation import LocalData
 from fgpr.gp.arrays import Array
@@ -66,6 +66,37 @@ def test_co_krigings_likelihood_is_that_of_its_joint_normal() -> None:
     assert found.value_and_gradient(point)[0] == pytest.approx(expected, rel=1e-7)
 
 
+def test_co_kriging_predicts_by_its_joint_normal_of_three_levels() -> None:
+    rng = np.random.default_rng(7)
+    low, medium, high = (
+        LocalData(f"{n}", x, factor * np.sin(6.0 * x[:, 0]) + slope * x[:, 0])
+        for n, factor, slope in ((9, 1.0, 0.0), (7, 3.0, 1.0), (5, -1.5, 2.0))
+        for x in [rng.random((n, 1))]
+    )
+    found = CoKriging([high, medium, low], np.random.default_rng(7), starts=1)
+    signals, noises, lengths = np.exp(found.parameters[:9].reshape(3, 3).T)
+    # What a level has of each d_j: f_1 = d_1, f_2 = rho_2 f_1 + d_2, f_3 = rho_3 f_2 + d_3.
+    two, three = found.rho
+    assert abs(two - three) > 1.0
+    weights = np.array([[1.0, 0.0, 0.0], [two, 1.0, 0.0], [two * three, three, 1.0]])
+
+    def k(a: Array, of_a: Array, b: Array, of_b: Array) -> Array:
+        squares = (a - b.T) ** 2
+        parts = [
+            np.outer(of_a[:, j], of_b[:, j]) * signals[j] ** 2 * np.exp(-squares / (2.0 * lengths[j] ** 2))
+            for j in range(3)
+        ]
+        covariance: Array = np.sum(parts, axis=0)
+        return covariance
+
+    level = np.repeat([0, 1, 2], (9, 7, 5))
+    rows, y = (np.concatenate([getattr(one, name) for one in (low, medium, high)]) for name in ("X", "y"))
+    X = np.linspace(0.0, 1.0, 11)[:, np.newaxis]
+    covariance = k(rows, weights[level], rows, weights[level]) + np.diag(noises[level] ** 2)
+    expected = k(X, weights[[2] * 11], rows, weights[level]) @ np.linalg.solve(covariance, y)
+    assert found.predict(X) == pytest.approx(expected, abs=1e-7)
+
+
 def test_co_kriging_of_one_level_is_refused() -> None:
     with pytest.raises(DataError, match="1 fidelities"):
         CoKriging(_levels((5,), np.random.default_rng(0)), np.random.default_rng(0))
@@ -85,6 +116,37 @@ def test_the_polynomial_of_one_client_is_that_of_least_squares() -> None:
     y = 1.0 - 3.0 * x + 4.0 * x**3 + 0.1 * np.sin(40.0 * x)
     trained = train_polynomial([LocalData("one", x[:, np.newaxis], y)], 3, rounds=300)
     assert trained.predict(x[:, np.newaxis]) == pytest.approx(np.polyval(np.polyfit(x, y, 3), x), abs=1e-6)
+
+
+@pytest.mark.parametrize(("rows", "power"), [(30, 2), (30, 5), (4, 1), (2, 1)])
+def test_a_client_alone_takes_the_degree_that_predicts_rows_left_out(rows: int, power: int) -> None:
+    rng = np.random.default_rng(rows + power)
+    x = rng.uniform(size=rows)
+    y = (2.0 * x - 1.0) ** power + 0.05 * rng.normal(size=rows)
+    errors = {}
+    for degree in [one for one in OWN_DEGREES if one + 1 < rows]:
+        left_out = []
+        for row in range(rows):
+            kept = np.arange(rows) != row
+            left_out.append(np.polyval(np.polyfit(x[kept], y[kept], degree), x[row]) - y[row])
+        errors[degree] = np.mean(np.square(left_out))
+    best = min(errors, key=errors.__getitem__)
+    found = own_polynomial(LocalData("one", x[:, np.newaxis], y))
+    assert found.coefficients.size == best + 1
+    assert found.predict(x[:, np.newaxis]) == pytest.approx(np.polyval(np.polyfit(x, y, best), x), abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "expected"),
+    [
+        ([0.3], [5.0], 0.0),
+        ([0.3, 0.3, 0.3], [1.0, 2.0, 6.0], 3.0),
+        ([0.0, 0.0, 0.0, 0.0, 1.0], [1.0, 1.0, 2.0, 2.0, 9.0], 3.0),
+    ],
+)
+def test_a_client_whose_rows_tell_no_slope_has_their_mean(x: list[float], y: list[float], expected: float) -> None:
+    found = own_polynomial(LocalData("one", np.array(x)[:, np.newaxis], np.array(y)))
+    assert found.predict(np.array([[0.0], [0.7]])) == pytest.approx([expected, expected])
 
 
 def test_a_round_of_the_polynomial_is_the_average_of_local_descents() -> None:

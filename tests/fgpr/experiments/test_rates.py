@@ -1,19 +1,14 @@
-"""Slopes and floors of curves that are known in closed form, and what is judged of them."""
+"""What is judged of the theorems' curves."""
 
 import numpy as np
 import pytest
 
 from fgpr.experiments.catalogue import experiment_named
-from fgpr.experiments.rates import floor_of, judge_rates, rate_of, theorem_rate
+from fgpr.experiments.rates import judge_rates, theorem_floors, theorem_rate, words_of_rates
 from fgpr.experiments.records import Cell, Record
 from fgpr.experiments.theorems import GRADIENT_ROUNDS, NOISE_ROUNDS, ROUNDS, TRAINING
 
 THEOREMS = experiment_named("theorems")
-TIMES = np.arange(2000)
-
-
-def _curve(power: float, floor: float) -> list[float]:
-    return [3.0, *(2.0 / TIMES[1:] ** power + floor).tolist()]
 
 
 def _record(batch: int, seed: int, noise: list[float], variant: str = "homogeneous") -> Record:
@@ -21,48 +16,13 @@ def _record(batch: int, seed: int, noise: list[float], variant: str = "homogeneo
     return Record(Cell("theorems", f"M={batch}", variant, "fgpr", seed), {}, values, 1.0)
 
 
-@pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
-def test_a_power_without_a_floor_has_its_exponent(power: float) -> None:
-    found = rate_of([_curve(power, 0.0)], TIMES.tolist())
-    assert found.slope == pytest.approx(-power, abs=1e-9)
-    assert found.late == pytest.approx(-power, abs=1e-9)
-    assert found.error is None
-
-
-def test_only_what_is_above_twice_the_floor_counts() -> None:
-    found = rate_of([_curve(1.0, 1e-2)], TIMES.tolist())
-    # 2 / t + 0.01 comes to twice 0.01 plus the mean of the last fifth of 2 / t.
-    assert found.floor == pytest.approx(0.01 + np.mean(2.0 / TIMES[1600:]), rel=1e-6)
-    assert found.until == pytest.approx(2.0 / (2 * found.floor - 0.01), abs=1.0)
-    assert -1.0 < (found.slope or 0.0) < -0.8
-
-
-def test_a_steep_beginning_shows_in_the_later_half() -> None:
-    curve = [1.0, *np.where(TIMES[1:] < 30, 1.0 / TIMES[1:] ** 3.0, 30.0**-2 / TIMES[1:]).tolist()]
-    found = rate_of([curve], TIMES.tolist())
-    assert found.slope is not None
-    assert found.slope < -1.2
-    assert found.late == pytest.approx(-1.0, abs=0.01)
-
-
-def test_a_flat_curve_has_no_slope() -> None:
-    assert rate_of([[1.0] * 20], list(range(20))).slope is None
-    assert floor_of([5.0] * 40 + [2.0] * 10) == 2.0
-
-
-def test_the_error_is_that_of_the_jackknife() -> None:
-    rng = np.random.default_rng(0)
-    runs = [[factor * value for value in _curve(1.0, 0.0)] for factor in rng.uniform(0.5, 2.0, 12)]
-    # Runs that differ by a factor alone have one slope.
-    assert rate_of(runs, TIMES.tolist()).error == pytest.approx(0.0, abs=1e-9)
-    powers = rng.normal(1.0, 0.05, 12)
-    found = rate_of([_curve(power, 0.0) for power in powers], TIMES.tolist())
-    assert found.error == pytest.approx(0.05 / np.sqrt(12), rel=0.6)
-
-
 def test_slopes_and_floors_are_judged() -> None:
     rounds = np.array(NOISE_ROUNDS[1:])
-    falls = {8: (1.0 / rounds**2).tolist(), 40: (0.5 / rounds**0.5).tolist(), 250: (0.1 / rounds**2).tolist()}
+    falls = {
+        8: (1.0 / rounds**2 + 1e-4).tolist(),
+        40: (0.5 / rounds**0.5 + 0.1).tolist(),
+        250: (0.1 / rounds**2 + 1e-4).tolist(),
+    }
     records = [_record(batch, seed, [2.0, *curve]) for batch, curve in falls.items() for seed in (1, 2)]
     judged = {one.name: one for one in judge_rates(THEOREMS, records)}
     slope = "slope of the noise's squared error above its floor"
@@ -73,6 +33,20 @@ def test_slopes_and_floors_are_judged() -> None:
     assert judged["homogeneous: floor at M = 250 over floor at M = 40"].met is True
     assert judged[f"homogeneous sampled, M = 8: {slope}"].met is None
     assert judge_rates(experiment_named("table1"), records) == []
+
+
+def test_the_end_of_a_curve_that_still_falls_is_no_floor() -> None:
+    rounds = np.array(NOISE_ROUNDS[1:])
+    falls = {8: 1.0 / rounds, 40: 1e-4 + 0.0 * rounds, 250: 1e-5 + 0.0 * rounds}
+    records = [_record(batch, seed, [2.0, *curve.tolist()]) for batch, curve in falls.items() for seed in (1, 2)]
+    judged = {one.name: one for one in judge_rates(THEOREMS, records)}
+    falling = judged["homogeneous: floor at M = 40 over floor at M = 8, still falling"]
+    assert falling.met is False
+    assert falling.value is not None
+    assert judged["homogeneous: floor at M = 250 over floor at M = 40"].met is True
+    told = "\n".join(words_of_rates(THEOREMS, records))
+    assert "| homogeneous | M = 40 | M = 8, still falling |" in told
+    assert "| homogeneous | M = 250 | M = 40 | 0.10 | 0.10 to 0.10 | 2 |" in told
 
 
 def test_floors_are_compared_over_the_seeds_that_both_batches_have() -> None:
@@ -86,6 +60,7 @@ def test_floors_are_compared_over_the_seeds_that_both_batches_have() -> None:
     assert (floors.met, floors.seeds) == (False, 1)
     floors = judged["homogeneous: floor at M = 250 over floor at M = 40"]
     assert (floors.value, floors.met, floors.seeds) == (None, None, 0)
+    assert theorem_floors(records, "homogeneous", 40, 250) is None
 
 
 def test_iterations_count_local_steps() -> None:

@@ -38,6 +38,8 @@ def test_the_papers_figures_stand_beside_their_systems() -> None:
     assert paper.figure("table2", "7", "neural") == (0.671, 0.085)
     assert paper.figure("table3", "7", "fgpr") == (0.238, 0.144)
     assert paper.figure("table2", "3", "fgpr") is None
+    # The paper has no polynomial of an engine alone.
+    assert paper.figure("table2", "7", "own-polynomial") is None
     assert paper.figure("sines", "sines", "fgpr") is None
 
 

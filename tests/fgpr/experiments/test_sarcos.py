@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,18 +47,60 @@ def test_the_whole_file_and_the_subset_are_never_taken_for_each_other(tmp_path: 
 def test_blocks_are_contiguous_and_end_with_their_test_rows(tmp_path: Path) -> None:
     values = rows(200)
     values[:, 0] = np.arange(200)
-    devices = draw_devices(read_subset(subset(tmp_path, values, np.arange(200))), 3, "blocks", 0, devices=4)
+    devices = draw_devices(read_subset(subset(tmp_path, values, np.arange(200))), 3, "blocks", 0, "own", devices=4)
     assert [device.training.y.size for device in devices] == [45] * 4
     for device in devices:
         steps = np.diff(np.concatenate([device.training.X[:, 0], device.X[:, 0]]))
         assert steps == pytest.approx(steps[0])
         assert device.training.y.std() == pytest.approx(1.0)
         assert device.training.X.std(axis=0) == pytest.approx(np.ones(21))
+        assert device.sd == pytest.approx(1.0)
+
+
+def test_a_common_scaling_is_that_of_all_training_rows_and_no_test_row(tmp_path: Path) -> None:
+    values = rows(200)
+    trajectory = read_subset(subset(tmp_path, values, np.arange(200)))
+    known = np.concatenate([np.arange(50 * block, 50 * block + 45) for block in range(4)])
+    X, y = (values[:, part] - values[known][:, part].mean(axis=0) for part in (slice(0, 21), 23))
+    X, y = X / values[known, :21].std(axis=0), y / values[known, 23].std()
+    for number, device in enumerate(draw_devices(trajectory, 3, "blocks", 0, "common", devices=4)):
+        own, hidden = np.arange(50 * number, 50 * number + 45), np.arange(50 * number + 45, 50 * number + 50)
+        assert pytest.approx(X[own]) == device.training.X
+        assert device.training.y == pytest.approx(y[own])
+        assert pytest.approx(X[hidden]) == device.X
+        assert device.y == pytest.approx(y[hidden])
+        assert device.sd == pytest.approx(y[own].std())
+
+
+def test_what_stands_still_is_refused(tmp_path: Path) -> None:
+    values = rows(200)
+    values[50:95, 21] = 3.0
+    values[:, 5] = 1.0
+    trajectory = read_subset(subset(tmp_path, values, np.arange(200)))
+    for scaling, who in (("common", "all devices"), ("own", "device-01")):
+        with pytest.raises(DataError, match=f"{who}: input 6 stands still"):
+            draw_devices(trajectory, 1, "blocks", 0, scaling, devices=4)
+    moving = replace(trajectory, X=rows(200)[:, :21])
+    for scaling in ("common", "own"):
+        with pytest.raises(DataError, match="device-02: torque 1 stands still"):
+            draw_devices(moving, 1, "blocks", 0, scaling, devices=4)
+
+
+def test_errors_are_told_in_a_devices_own_standard_deviations(tmp_path: Path) -> None:
+    trajectory = read_subset(subset(tmp_path, rows(200), np.arange(200)))
+    torques = trajectory.torques[:, 0]
+    for scaling in ("common", "own"):
+        device = draw_devices(trajectory, 1, "blocks", 0, scaling, devices=4)[1]
+        # A prediction that is one half of the device's own sd too high everywhere, whatever the unit of y.
+        assert device.rmse(device.y + 0.5 * device.sd) == pytest.approx(0.5)
+        mean = device.training.y.mean()
+        expected = np.sqrt(np.mean((torques[95:100] - torques[50:95].mean()) ** 2)) / torques[50:95].std()
+        assert device.rmse(np.full(5, mean)) == pytest.approx(expected)
 
 
 def test_a_random_split_loses_no_row(tmp_path: Path) -> None:
     values = rows(103)
-    devices = draw_devices(read_subset(subset(tmp_path, values, np.arange(103))), 1, "random", 5, devices=4)
+    devices = draw_devices(read_subset(subset(tmp_path, values, np.arange(103))), 1, "random", 5, "common", devices=4)
     assert sum(device.training.y.size + device.y.size for device in devices) == 103
 
 
@@ -66,9 +109,11 @@ def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
         read_subset(tmp_path / "nowhere")
     trajectory = read_subset(subset(tmp_path, rows(60), np.arange(60)))
     with pytest.raises(DataError, match="output 8: there are 1 to 7"):
-        draw_devices(trajectory, 8, "random", 0)
+        draw_devices(trajectory, 8, "random", 0, "own")
     with pytest.raises(DataError, match="no split is named 'time'"):
-        draw_devices(trajectory, 1, "time", 0)
+        draw_devices(trajectory, 1, "time", 0, "own")
+    with pytest.raises(DataError, match="no scaling is named 'none'"):
+        draw_devices(trajectory, 1, "random", 0, "none")
 
 
 def test_a_file_without_places_is_refused(tmp_path: Path) -> None:
@@ -147,5 +192,5 @@ def test_a_whole_file_without_its_variable_is_named(tmp_path: Path) -> None:
 def test_the_real_subset(real_data: Path) -> None:
     trajectory = read_subset(real_data)
     assert len(trajectory.X) == 12_901
-    devices = draw_devices(trajectory, 1, "random", 0)
+    devices = draw_devices(trajectory, 1, "random", 0, "common")
     assert {device.training.y.size + device.y.size for device in devices} <= {516, 517, 1779, 1780}

@@ -6,12 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fgpr.experiments import table3, theorems
+from fgpr.experiments import arm, table3, theorems
 from fgpr.experiments.posteriors import FIRST_SEED
 from fgpr.experiments.records import Cell
 from fgpr.experiments.runner import run_cell
 from fgpr.experiments.theorems import GRADIENT_ROUNDS, NOISE_ROUNDS
-from fgpr.gp.posterior import condition
 
 
 @pytest.mark.parametrize(
@@ -48,6 +47,8 @@ def test_theta_comes_to_the_truth() -> None:
 def test_the_gradient_vanishes_where_clients_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     # Theorem 2. With clipped gradients what vanishes is another mean: .17 then.
     monkeypatch.setattr(theorems, "GRADIENT_ROUNDS", (0, 100))
+    monkeypatch.setattr(theorems, "NOISE_ROUNDS", (0,))
+    monkeypatch.setattr(theorems, "ROUNDS", 100)
     record = run_cell(Cell("theorems", "M=40", "heterogeneous", "fgpr", 100))
     assert record.error is None
     start, end = record.values["gradient"]
@@ -55,19 +56,19 @@ def test_the_gradient_vanishes_where_clients_differ(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.fixture
-def arm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def torques(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A data folder with 750 rows of an arm whose seven torques are one."""
     rng = np.random.default_rng(1)
     q, v, a = (rng.uniform(-1.5, 1.5, (750, 7)) for _ in range(3))
-    torques = np.tile((2.0 * np.sin(q[:, 0]) + a[:, 1])[:, np.newaxis], (1, 7))
+    one = np.tile((2.0 * np.sin(q[:, 0]) + a[:, 1])[:, np.newaxis], (1, 7))
     (tmp_path / "sarcos").mkdir()
     with gzip.open(tmp_path / "sarcos" / "sarcos_derived_rows.csv.gz", "wt") as file:
         file.write(",".join(["row", *(f"c{place}" for place in range(28))]) + "\n")
-        np.savetxt(file, np.column_stack([np.arange(750), q, v, a, torques]), delimiter=",")
+        np.savetxt(file, np.column_stack([np.arange(750), q, v, a, one]), delimiter=",")
     monkeypatch.setenv("FGPR_DATA", str(tmp_path))
 
 
-@pytest.mark.usefixtures("arm")
+@pytest.mark.usefixtures("torques")
 def test_a_torque_of_table_3_is_learned_by_either_kernel() -> None:
     record = run_cell(Cell("table3", "3", "random", "fgpr-evidence", 1))
     assert record.error is None
@@ -76,29 +77,17 @@ def test_a_torque_of_table_3_is_learned_by_either_kernel() -> None:
     assert max(record.values[f"rmse of {name}"] for name in table3.MENU) < 0.5
 
 
-@pytest.mark.usefixtures("arm")
+@pytest.mark.usefixtures("torques")
 def test_devices_that_have_one_torque_share_its_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table3, "FEATURES", 200)
+    monkeypatch.setattr(arm, "STAGES", (((20, 20, 20, 70), 9), ((30, 30, 20, 70), 3)))
+    monkeypatch.setattr(arm, "FEATURES", (60, 60, 40, 140))
+    monkeypatch.setattr(arm, "START", 4)
     record = run_cell(Cell("table3", "3", "random", table3.HEADLINE, 1))
     assert record.error is None
-    assert tuple(record.values["shares"]) in table3.SHARES
-    assert record.values["loss"] < record.values["loss of theta alone"]
-    assert record.values["rmse"] < 0.3
-
-
-def test_the_kernel_of_an_arm_is_linear_in_accelerations_alone() -> None:
-    arm = table3.spec(table3.MENU["arm"])
-    of_product = [parameter for parameter in arm.parameters if "rbf 3" in parameter.name and parameter.feature]
-    assert [parameter.feature for parameter in of_product] == [f"x{place}" for place in range(1, 8)]
-    # Without the rest, gravity and friction, twice the accelerations are twice the torque: four times its variance.
-    theta = arm.initial_theta.copy()
-    for place, name in enumerate(arm.theta_names):
-        if name.startswith("signal sd"):
-            theta[place] = 0.0 if "linear" in name else -20.0
-    X = np.zeros((2, 21))
-    X[0, 14:], X[1, 14:] = 1.0, 2.0
-    variances = condition(arm.correlation, theta, np.full((1, 21), 2.9), np.zeros(1)).predict(X).latent_sd ** 2
-    assert variances[1] == pytest.approx(4.0 * variances[0], rel=1e-3)
+    gravity, inertia = record.values["shares"][1], record.values["shares"][3]
+    assert min(gravity, inertia) > 0.95
+    assert record.values["loss"] < record.values["loss at the start"]
+    assert record.values["rmse"] < 0.1
 
 
 @pytest.mark.data
