@@ -61,7 +61,7 @@ class Judged(NamedTuple):
         name: what was measured.
         value: how much of it; None where there are no records for it.
         target: such as "<= 0.148".
-        met: None where it was not measured.
+        met: None where it was not measured, or what was measured does not tell.
         seeds: that it was measured on; of a ratio those that both sides have.
     """
 

@@ -73,10 +73,10 @@ def _judged_floors(records: Sequence[Record], variant: str, fewer: int, more: in
     name = f"{variant}: floor at M = {more} over floor at M = {fewer}"
     if found is None:
         return Judged(name, None, "< 1", None, 0)
-    if not found.rests:
-        # The end of a curve that still falls is no floor: what it would be is not known.
-        return Judged(f"{name}, still falling", found.ratio, "< 1", False, found.runs)
-    return Judged(name, found.ratio, "< 1", found.ratio < 1.0, found.runs)
+    if found.rests or found.ratio >= 1.0:
+        return Judged(name, found.ratio, "< 1", found.ratio < 1.0, found.runs)
+    # The end of a curve that still falls is above its floor: the ratio of the floors may be larger.
+    return Judged(f"{name}, still falling", found.ratio, "< 1", None, found.runs)
 
 
 def words_of_rates(experiment: Experiment, records: Sequence[Record]) -> list[str]:

@@ -24,7 +24,7 @@ from fgpr.gp.hyperparameters import LENGTHSCALES, NOISE, SIGNAL
 from fgpr.gp.model import ModelSpec
 from fgpr.gp.training_settings import TrainingSettings
 
-ROUNDS = 100
+ROUNDS = 500
 TRAINING = TrainingSettings("sgd", 0.25, decay=0.1, steps=2, tau=1.0, max_gradient=None)
 """eta_t = beta_0 / (t + gamma) with beta_0 = 2.5 and gamma = 10; the batch is the item's M.
 
@@ -34,9 +34,13 @@ No gradient is clipped: where clients differ a clip moves the point at which the
 CLIENTS, ROWS, SAMPLED = 10, 600, 3
 BATCHES = (8, 40, 250)
 
-NOISE_ROUNDS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 42, 50, 60, 72, 86, 100)
+# fmt: off
+NOISE_ROUNDS = (
+    0, 1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 32, 40, 50, 63, 79, 100, 126, 158, 199, 250, 315, 397, 500,
+)
+# fmt: on
 """Rounds after which the error is kept: even steps of a logarithmic axis."""
-GRADIENT_ROUNDS = (0, 1, 2, 4, 8, 16, 32, 60, 100)
+GRADIENT_ROUNDS = (0, 1, 2, 4, 8, 16, 32, 64, 126, 250, 354, 500)
 """Rounds after which the gradient of all rows is computed: it costs more than the training."""
 
 TRUTH = (1.0, 0.3, 0.2)

@@ -41,9 +41,13 @@ def test_the_end_of_a_curve_that_still_falls_is_no_floor() -> None:
     records = [_record(batch, seed, [2.0, *curve.tolist()]) for batch, curve in falls.items() for seed in (1, 2)]
     judged = {one.name: one for one in judge_rates(THEOREMS, records)}
     falling = judged["homogeneous: floor at M = 40 over floor at M = 8, still falling"]
-    assert falling.met is False
+    assert falling.met is None
     assert falling.value is not None
     assert judged["homogeneous: floor at M = 250 over floor at M = 40"].met is True
+    # A floor that is above the end of another one's fall is above its floor.
+    high = [_record(40, seed, [2.0, *(0.0 * rounds + 1.0).tolist()]) for seed in (1, 2)]
+    judged = {one.name: one for one in judge_rates(THEOREMS, [*records[:2], *high])}
+    assert judged["homogeneous: floor at M = 40 over floor at M = 8"].met is False
     told = "\n".join(words_of_rates(THEOREMS, records))
     assert "| homogeneous | M = 40 | M = 8, still falling |" in told
     assert "| homogeneous | M = 250 | M = 40 | 0.10 | 0.10 to 0.10 | 2 |" in told
