@@ -110,7 +110,7 @@ paper-report: setup ## renews docs/experiments.md and its pictures from the reco
 
 paper-quick: setup ## the paper's evaluation on few seeds, without PyTorch (Tables 2 and 3 need FGPR_DATA); writes build/experiments/quick and build/reports/paper-quick.json
 	@missed=0; for part in "example3 --repeats 3" "sines --repeats 3" "one-input --repeats 3" "ablation --repeats 3" \
-		"theorems --repeats 3 --variant homogeneous" "example1 --repeats 3 --variant matern-3/2" "borehole-corners --repeats 3" \
+		"theorems --repeats 3 --variant homogeneous --item M=8 --item M=40" "example1 --repeats 3 --variant matern-3/2" "borehole-corners --repeats 3" \
 		"table1 --repeats 3" $(QUICK_DATA); do \
 		echo "fgpr-experiments run $$part"; \
 		$(BIN)/fgpr-experiments run $$part --jobs 2 --results build/experiments/quick || missed=1; done; \
