@@ -179,7 +179,7 @@ def chosen(
     clients: Clients,
     count: int,
     seed: int,
-    shares: Sequence[float | tuple[float, ...]] = SHARES,
+    shares: Sequence[float] = SHARES,
 ) -> SharedFunction:
     """The common function at the shares with the best evidence: the likelihood of all clients' rows together.
 
@@ -189,8 +189,8 @@ def chosen(
         clients: one entry a client.
         count: D, about; see `fgpr.gp.random_features`.
         seed: of the features, known to all.
-        shares: to choose from, each one number for all terms of the kernel's sum or one a term; 0 is FGPR as it was
-            published.
+        shares: to choose from, each for all terms of the kernel's sum; 0 is FGPR as it was published. For one of each
+            term's own see `fgpr.federated.shared_training`.
 
     Raises:
         DataError: no clients, no shares, or one that is none.
@@ -202,6 +202,5 @@ def chosen(
     spec.bounds.check(theta)
     features = RandomFeatures.drawn(spec.correlation, theta, count, seed, len(spec.features))
     terms = len(spec.correlation.expression.terms)
-    each = [share if isinstance(share, tuple) else (share,) * terms for share in shares]
-    splits = [Split(spec, features.theta, one, features) for one in each]
+    splits = [Split(spec, features.theta, (share,) * terms, features) for share in shares]
     return min((learned(split, clients) for split in splits), key=lambda one: one.loss)

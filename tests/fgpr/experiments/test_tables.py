@@ -1,6 +1,7 @@
 """Whole cells of experiments: what each has to come out as, loosely, on one seed that is not one of the table's."""
 
 import gzip
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from fgpr.experiments import arm, table3, theorems
 from fgpr.experiments.posteriors import FIRST_SEED
 from fgpr.experiments.records import Cell
 from fgpr.experiments.runner import run_cell
+from fgpr.experiments.sarcos import Device
 from fgpr.experiments.theorems import GRADIENT_ROUNDS, NOISE_ROUNDS
 
 
@@ -88,6 +90,20 @@ def test_devices_that_have_one_torque_share_its_function(monkeypatch: pytest.Mon
     assert min(gravity, inertia) > 0.95
     assert record.values["loss"] < record.values["loss at the start"]
     assert record.values["rmse"] < 0.1
+
+
+@pytest.mark.usefixtures("torques")
+def test_what_shares_a_function_alone_has_one_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    spreads = {}
+
+    def seen(devices: Sequence[Device], _seed: int) -> dict[str, float]:
+        return {"rmse": 1.0, "spread": float(np.ptp([device.training.y.std() for device in devices]))}
+
+    monkeypatch.setattr(table3, "_RUNS", {system.name: seen for system in table3.SYSTEMS})
+    for system in table3.SYSTEMS:
+        spreads[system.name] = table3.run(Cell("table3", "3", "random", system.name, 1))["spread"]
+    # In its own scale each device's targets have a standard deviation of 1.
+    assert {name for name, spread in spreads.items() if spread > 0.01} == {table3.HEADLINE, "ditto"}
 
 
 @pytest.mark.data

@@ -82,6 +82,12 @@ def test_training_shares_what_is_alike_and_keeps_what_is_not() -> None:
     assert shares[-1.0] < 0.05
 
 
+def test_training_says_whether_it_came_to_an_end() -> None:
+    clients = _clients(1.0)
+    assert not shared_training.trained(SPEC, THETA, (0.5, 0.5), clients, 40, 0, 2).converged
+    assert shared_training.trained(SPEC, THETA, (0.5, 0.5), clients, 40, 0, 400).converged
+
+
 def test_training_stays_inside_the_models_bounds() -> None:
     bounds = SPEC.bounds
     narrow = type(bounds)(bounds.names, bounds.lower, tuple(np.minimum(bounds.upper, THETA + 0.05).tolist()))
