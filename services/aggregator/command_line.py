@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,12 +11,13 @@ from typing import Annotated, Any
 import typer
 from pydantic import ValidationError
 
-from aggregator import main, variables
+from aggregator import main
 from aggregator.service import restoring
 from aggregator.service.context import Context
 from aggregator.settings import Settings
 from aggregator.storage import faults
 from aggregator.storage import migrate as schema
+from fgpr import variables
 from fgpr.errors import EncodingError, FgprError
 from fgpr.message import NAME_PATTERN
 
@@ -50,7 +52,7 @@ def settings_for(database: str | None, keys: Path | None, origin: str | None = N
         LocalProtocolError: the environment has a variable that looks like a setting and is none.
         ValidationError: a setting has no value that it may have.
     """
-    variables.check()
+    variables.check(variables.AGGREGATOR, os.environ, any_case=True)
     given: dict[str, Any] = {"database": database, "keys": keys, "origin": origin, **further}
     return Settings(**{name: value for name, value in given.items() if value is not None})
 

@@ -1,5 +1,6 @@
 """From what an auditor holds to a verified log: keys, checkpoints, the log itself."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ import typer
 from client_agent import audited_log, membership
 from client_agent.audited_log import Held, LogServer
 from client_agent.events import one_line
-from fgpr import merkle
+from fgpr import merkle, variables
 from fgpr.auditlog.bundle import Bundle, check_key, open_position, verify_bundle
 from fgpr.auditlog.trail import Trail
 from fgpr.errors import (
@@ -169,6 +170,7 @@ def proof_of(audit: Audit, place: int) -> Proof:
 def telling() -> Iterator[None]:
     """Whatever is raised on purpose ends the command with one line, and the status that says which kind it is."""
     try:
+        variables.check(variables.AGENT, os.environ)
         yield
     except (VerificationError, CryptographicError) as error:
         typer.echo(one_line(f"fgpr-audit: DOES NOT HOLD: {error}"), err=True)

@@ -1,5 +1,6 @@
 """What the commands of `fgpr-agent` share: options, and how they speak."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from typing import Annotated
 import typer
 
 from client_agent.events import one_line
+from fgpr import variables
 from fgpr.errors import EncodingError, FgprError
 from fgpr.federated.accounting import Budget
 from fgpr.ticket import PREFIX, Ticket
@@ -88,8 +90,9 @@ def say(text: str) -> None:
 
 @contextmanager
 def telling() -> Iterator[None]:
-    """Whatever is raised on purpose ends the command with one line and exit code 1."""
+    """Whatever is raised on purpose ends the command with one line and exit code 1; so does a mistyped variable."""
     try:
+        variables.check(variables.AGENT, os.environ)
         yield
     except (FgprError, OSError, UnicodeDecodeError) as error:
         typer.echo(one_line(f"fgpr-agent: {error}"), err=True)

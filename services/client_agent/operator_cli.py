@@ -1,6 +1,7 @@
 """`fgpr-operator`: what operators and auditors of an aggregator do from their own machines (docs/roles.md)."""
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ import typer
 
 from client_agent import staff
 from client_agent.events import one_line
-from fgpr import private_keys, signatures, toml
+from fgpr import private_keys, signatures, toml, variables
 from fgpr.errors import EncodingError, FgprError
 from fgpr.operator_rest import (
     ClientList,
@@ -217,8 +218,9 @@ def _print(value: Any) -> None:
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Whatever is raised on purpose ends the command with one line and exit code 1."""
+    """Whatever is raised on purpose ends the command with one line and exit code 1; so does a mistyped variable."""
     try:
+        variables.check(variables.AGENT, os.environ)
         yield
     except (FgprError, OSError, UnicodeDecodeError) as error:
         typer.echo(one_line(f"fgpr-operator: {error}"), err=True)
