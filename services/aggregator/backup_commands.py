@@ -19,7 +19,7 @@ from aggregator.command_line import Database, Keys, KnownCheckpoint, context_for
 from aggregator.service import restoring
 from aggregator.service.context import Context
 from aggregator.settings import Settings
-from aggregator.storage import copying, engine
+from aggregator.storage import copying, database_file, engine
 from aggregator.storage import migrate as schema
 from fgpr.errors import LocalProtocolError, Unavailable, VerificationError
 from fgpr.private_keys import FILE_MODE
@@ -74,7 +74,7 @@ def restore(
             _begin(settings, lose_entries=lose_entries)
         elif settings.database.startswith(_SQLITE):
             # Through links: the database is what they lead to, and its write-ahead log lies beside that.
-            target = Path(settings.database.removeprefix(_SQLITE)).resolve()
+            target = database_file.behind(Path(settings.database.removeprefix(_SQLITE)))
             with _draft(file, target, settings, lose_entries=lose_entries) as draft:
                 _put_in_place(draft, target)
         else:

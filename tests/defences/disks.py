@@ -182,9 +182,16 @@ DEFENCES: list[Defence] = [
         "20",
         "nor where the newest writes would be lost",
         FILE,
-        "if MOUNTS.exists() and is_mounted_alone(path.resolve(), ",
-        "if False and is_mounted_alone(path.resolve(), ",
+        "if MOUNTS.exists() and is_mounted_alone(path, ",
+        "if False and is_mounted_alone(path, ",
         tests=f"{FILES}::test_a_file_that_is_mounted_alone_is_refused",
+    ),
+    defence(
+        "20",
+        "nor where links lead to no file",
+        FILE,
+        "if file.is_symlink():",
+        tests=f"{FILES}::test_links_that_lead_back_to_themselves",
     ),
     defence(
         "20",

@@ -24,11 +24,12 @@ def check(url: str) -> None:
 
     Raises:
         LocalProtocolError: its folder is missing, full or not this user's to write in; a file of it is not; or it is
-            mounted alone. Says path, user and what to do.
+            mounted alone, or a link that leads back to itself. Says path, user and what to do.
     """
     if not url.startswith(SCHEME):
         return
-    path = Path(url.removeprefix(SCHEME)).absolute()
+    # As SQLite does, which puts the write-ahead log beside what links lead to.
+    path = behind(Path(url.removeprefix(SCHEME)))
     folder, user = path.parent, os.geteuid()
     for above in reversed(folder.parents):
         if above.exists() and not os.access(above, os.X_OK, effective_ids=True):
@@ -43,7 +44,7 @@ def check(url: str) -> None:
     for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
         if (folder / name).exists():
             _check_access(folder / name, os.R_OK | os.W_OK, "to")
-    if MOUNTS.exists() and is_mounted_alone(path.resolve(), MOUNTS.read_text(encoding="utf-8", errors="replace")):
+    if MOUNTS.exists() and is_mounted_alone(path, MOUNTS.read_text(encoding="utf-8", errors="replace")):
         raise LocalProtocolError(
             f"{path} is mounted alone: mount its folder. What was written last is in {path.name}-wal beside it, and "
             "would be lost with the container"
@@ -54,6 +55,18 @@ def check(url: str) -> None:
         raise LocalProtocolError(
             f"the disk of {folder} is full: uid {user} needs {LEAST_ROOM} bytes at least, make room"
         )
+
+
+def behind(path: Path) -> Path:
+    """The file that a path leads to through links, absolute; it need not be there.
+
+    Raises:
+        LocalProtocolError: the links lead to no end.
+    """
+    file = Path(os.path.realpath(path))
+    if file.is_symlink():
+        raise LocalProtocolError(f"{path} is a link that leads back to itself: remove it, or name another file")
+    return file
 
 
 def is_mounted_alone(path: Path, mounts: str) -> bool:

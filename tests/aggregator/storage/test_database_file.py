@@ -87,6 +87,27 @@ def test_what_is_not_this_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         assert told.endswith(f"chown -R {user} {tmp_path}")
 
 
+def test_links_are_followed_to_the_file_and_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "volume").mkdir()
+    (tmp_path / "volume" / "x.db-wal").touch()
+    (tmp_path / "link.db").symlink_to(tmp_path / "volume" / "x.db")
+    url = f"sqlite:///{tmp_path / 'link.db'}"
+    database_file.check(url)
+    for refused in ("volume", "volume/x.db-wal"):
+        monkeypatch.setattr(os, "access", lambda path, *_, refused=refused, **__: Path(path) != tmp_path / refused)
+        with pytest.raises(LocalProtocolError, match=f"{tmp_path / refused}"):
+            database_file.check(url)
+
+
+def test_links_that_lead_back_to_themselves(tmp_path: Path) -> None:
+    (tmp_path / "x.db").symlink_to("y.db")
+    (tmp_path / "y.db").symlink_to("x.db")
+    (tmp_path / "z.db").symlink_to("z.db")
+    for name in ("x.db", "z.db"):
+        with pytest.raises(LocalProtocolError, match=f"{tmp_path / name} is a link that leads back to itself"):
+            database_file.check(f"sqlite:///{tmp_path / name}")
+
+
 def test_a_server_has_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_, **__: False)
     database_file.check("postgresql+psycopg://fgpr@db/fgpr")
