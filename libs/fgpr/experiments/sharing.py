@@ -1,35 +1,39 @@
-"""What sharing is worth: errors of a federation over those of a client alone, on the seeds that both have."""
+"""What sharing is worth: errors over those of a client alone, and of a federated network, on seeds that both have."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from fgpr.experiments import table3
 from fgpr.experiments.curves import ratio_of_means
 from fgpr.experiments.experiment import Experiment
 from fgpr.experiments.judged import Entry, Table
 
-PAIRS: Mapping[str, tuple[tuple[str, str], ...]] = {
+Pairs = tuple[tuple[str, str], ...]
+
+ALONE: Mapping[str, Pairs] = {
     "table1": (("fgpr", "separate"), ("fgpr-evidence", "separate-evidence")),
     "table2": (("fgpr", "separate"),),
     "table3": (("fgpr", "separate"),),
 }
 """By experiment, pairs of systems that have one kernel, or one menu of them, and differ in what trains it."""
 
+NETWORKS: Mapping[str, Pairs] = {"table3": ((table3.HEADLINE, "ditto"),)}
+"""By experiment, the system that its targets are judged by and the network that it is measured against."""
+
 
 def words_of_sharing(experiment: Experiment, table: Table) -> list[str]:
-    """A table of ratios, in Markdown; empty where no pair has a seed in common."""
-    rows = []
-    for variant in experiment.variants:
-        for ours, other in PAIRS.get(experiment.name, ()):
-            entries = [
-                (table.get((variant, item, ours)), table.get((variant, item, other))) for item in experiment.items
-            ]
-            cells = [_ratio(one, alone) if one and alone else "" for one, alone in entries]
-            if any(cells):
-                titles = f"{experiment.system(ours).title} over {experiment.system(other).title}"
-                rows.append(f"| {titles} | {variant} | " + " | ".join(cells) + " |")
+    """Tables of ratios, in Markdown; empty where no pair has a seed in common."""
+    return [
+        *_words("What sharing is worth", "sharing helps", ALONE.get(experiment.name, ()), experiment, table),
+        *_words("Beside a federated network", "FGPR is ahead", NETWORKS.get(experiment.name, ()), experiment, table),
+    ]
+
+
+def _words(title: str, gain: str, pairs: Pairs, experiment: Experiment, table: Table) -> list[str]:
+    rows = list(_rows(pairs, experiment, table))
     if not rows:
         return []
     return [
-        "What sharing is worth: ratio of the mean errors on the seeds that both have, below 1 where sharing helps;",
+        f"{title}: ratio of the mean errors on the seeds that both have, below 1 where {gain};",
         "in brackets 90 % by the bootstrap over seeds.",
         "",
         "| | | " + " | ".join(experiment.items) + " |",
@@ -39,12 +43,27 @@ def words_of_sharing(experiment: Experiment, table: Table) -> list[str]:
     ]
 
 
+def _rows(pairs: Pairs, experiment: Experiment, table: Table) -> Iterable[str]:
+    for variant in experiment.variants:
+        for ours, other in pairs:
+            entries = [
+                (table.get((variant, item, ours)), table.get((variant, item, other))) for item in experiment.items
+            ]
+            cells = [_ratio(one, beside) if one and beside else "" for one, beside in entries]
+            if any(cells):
+                titles = f"{experiment.system(ours).title} over {experiment.system(other).title}"
+                yield f"| {titles} | {variant} | " + " | ".join(cells) + " |"
+
+
 def _ratio(ours: Entry, other: Entry) -> str:
     ratio, _ = ours.over(other)
     if ratio is None:
         return ""
-    seeds = sorted(ours.errors.keys() & other.errors.keys())
-    if ours.deterministic or other.deterministic or len(seeds) < 2:
-        return f"{ratio:.2f}"
-    _, low, high = ratio_of_means(*([entry.errors[seed] for seed in seeds] for entry in (ours, other)))
-    return f"{ratio:.2f} ({low:.2f} to {high:.2f})"
+    # One run of what has nothing random stands for all seeds of the other.
+    random = [entry.errors.keys() for entry in (ours, other) if not entry.deterministic]
+    seeds = sorted(set.intersection(*map(set, random))) if random else []
+    if len(seeds) < 2:
+        return f"{ratio:.3f}"
+    pair = ([entry.mean if entry.deterministic else entry.errors[seed] for seed in seeds] for entry in (ours, other))
+    _, low, high = ratio_of_means(*pair)
+    return f"{ratio:.3f} ({low:.3f} to {high:.3f})"
