@@ -31,30 +31,38 @@ OTHERS = frozenset(
 """Variables of containers, experiments and tests."""
 
 
-def check(own: Iterable[str], environment: Iterable[str], *, any_case: bool = False) -> None:
+def check(own: frozenset[str], environment: Iterable[str], *, any_case: bool = False) -> None:
     """Check that every variable that begins as the project's do, in capitals or not, is one of them.
 
     Args:
-        own: settings of the program that asks, one of which is proposed.
+        own: settings of the program that asks.
         environment: names of the variables that are set.
-        any_case: whether that program reads its settings from names in small letters too.
+        any_case: whether that program reads its own settings from names in small letters too. Those of other programs
+            are taken either way.
 
     Raises:
         LocalProtocolError: some are not; names each with the setting whose name is closest.
     """
     known = AGENT | AGGREGATOR | OTHERS
-    unknown = sorted(name for name in environment if name.upper().startswith(PREFIX) and name not in known)
-    if any_case:
-        unknown = [name for name in unknown if name.upper() not in known]
+    unread = frozenset[str]() if any_case else own
+    unknown = sorted(
+        name
+        for name in environment
+        if name.upper().startswith(PREFIX)
+        and name not in known
+        and (name.upper() not in known or name.upper() in unread)
+    )
     if unknown:
-        words = [one.removeprefix(PREFIX) for one in sorted(own)]
         raise LocalProtocolError(
-            f"{'; '.join(_told(name, words) for name in unknown)}. Variables that begin with {PREFIX} are settings: "
+            f"{'; '.join(_told(name, own) for name in unknown)}. Variables that begin with {PREFIX} are settings: "
             "correct the name, or unset the variable"
         )
 
 
-def _told(name: str, words: list[str]) -> str:
-    # Without what all names begin with, which would make any two alike.
-    (closest, *_) = difflib.get_close_matches(name.upper().removeprefix(PREFIX), words, n=1, cutoff=0.0)
-    return f"{name} is no setting; the closest one is {PREFIX}{closest}"
+def _told(name: str, own: frozenset[str]) -> str:
+    def alike(setting: str) -> tuple[float, bool, str]:
+        # Without what all names begin with, which would make any two alike.
+        one, other = setting.removeprefix(PREFIX), name.upper().removeprefix(PREFIX)
+        return difflib.SequenceMatcher(None, one, other).ratio(), setting in own, setting
+
+    return f"{name} is no setting; the closest one is {max(AGENT | AGGREGATOR, key=alike)}"

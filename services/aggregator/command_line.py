@@ -49,10 +49,8 @@ def settings_for(database: str | None, keys: Path | None, origin: str | None = N
     """The settings of a command: its options, else the environment, else the defaults.
 
     Raises:
-        LocalProtocolError: the environment has a variable that looks like a setting and is none.
         ValidationError: a setting has no value that it may have.
     """
-    variables.check(variables.AGGREGATOR, os.environ, any_case=True)
     given: dict[str, Any] = {"database": database, "keys": keys, "origin": origin, **further}
     return Settings(**{name: value for name, value in given.items() if value is not None})
 
@@ -111,8 +109,9 @@ def naming(file: Path) -> Iterator[None]:
 
 @contextmanager
 def telling() -> Iterator[None]:
-    """Errors as one line that says what to do, and exit code 1."""
+    """Errors as one line that says what to do, and exit code 1; a mistyped variable is one."""
     try:
+        variables.check(variables.AGGREGATOR, os.environ, any_case=True)
         yield
     except ValidationError as error:
         _fail("; ".join(f"{_place(error, fault['loc'])}: {_wrong(fault)}" for fault in error.errors()))

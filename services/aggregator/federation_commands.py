@@ -78,13 +78,15 @@ def federation_clients(federation: Name, as_json: Json = False, database: Databa
 @app.command("pause")
 def pause(federation: Name, reason: Reason, database: Database = None, keys: Keys = None) -> None:
     """Open no further round; the running one goes on to its end."""
-    _change(federation, "paused", reason, database, keys)
+    with telling():
+        _change(federation, "paused", reason, database, keys)
 
 
 @app.command("resume")
 def resume(federation: Name, reason: Reason, database: Database = None, keys: Keys = None) -> None:
     """Let rounds open again."""
-    _change(federation, "resumed", reason, database, keys)
+    with telling():
+        _change(federation, "resumed", reason, database, keys)
 
 
 @app.command("close")
@@ -96,9 +98,10 @@ def close(
     keys: Keys = None,
 ) -> None:
     """Close a federation for good: no round opens and nobody enrols any more. Its priors and the log stay readable."""
-    if not yes:
-        typer.confirm(f"close {federation}, for good?", abort=True)
-    _change(federation, "closed", reason, database, keys)
+    with telling():
+        if not yes:
+            typer.confirm(f"close {federation}, for good?", abort=True)
+        _change(federation, "closed", reason, database, keys)
 
 
 @app.command("release")
@@ -115,9 +118,10 @@ def release(
     agent refuses on its own: it takes part again once theta has moved. Newcomers' sums differ from the old cohort by
     all of both. Agents see the carries and ask their owners beyond the number that those allow.
     """
-    if not yes:
-        typer.confirm(f"give up the old roster of {federation} for the carried theta?", abort=True)
-    _change(federation, "released", reason, database, keys)
+    with telling():
+        if not yes:
+            typer.confirm(f"give up the old roster of {federation} for the carried theta?", abort=True)
+        _change(federation, "released", reason, database, keys)
 
 
 def _change(
@@ -127,6 +131,6 @@ def _change(
     database: str | None,
     keys: Path | None,
 ) -> None:
-    with telling(), context_for(database, keys, signs=True) as context:
+    with context_for(database, keys, signs=True) as context:
         line = steering.change_state(context, None, federation, StateRequest(state=state, reason=reason).encode())
         typer.echo(f"federation {federation} is {'released' if state == 'released' else line.state}")

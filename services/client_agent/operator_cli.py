@@ -149,13 +149,15 @@ def open_round(federation: Federation, home: Home = _DEFAULT_HOME) -> None:
 @app.command()
 def pause(federation: Federation, reason: Reason, home: Home = _DEFAULT_HOME) -> None:
     """Open no further round; the running one goes on to its end."""
-    _change(home, federation, "paused", reason)
+    with _told():
+        _change(home, federation, "paused", reason)
 
 
 @app.command()
 def resume(federation: Federation, reason: Reason, home: Home = _DEFAULT_HOME) -> None:
     """Let rounds open again."""
-    _change(home, federation, "resumed", reason)
+    with _told():
+        _change(home, federation, "resumed", reason)
 
 
 @app.command()
@@ -166,9 +168,10 @@ def close(
     home: Home = _DEFAULT_HOME,
 ) -> None:
     """Close a federation for good."""
-    if not yes:
-        typer.confirm(f"close {federation}, for good?", abort=True)
-    _change(home, federation, "closed", reason)
+    with _told():
+        if not yes:
+            typer.confirm(f"close {federation}, for good?", abort=True)
+        _change(home, federation, "closed", reason)
 
 
 @app.command()
@@ -179,9 +182,10 @@ def release(
     home: Home = _DEFAULT_HOME,
 ) -> None:
     """Let a carried theta's next round have another roster; docs/roles.md says what that costs."""
-    if not yes:
-        typer.confirm(f"give up the old roster of {federation} for the carried theta?", abort=True)
-    _change(home, federation, "released", reason)
+    with _told():
+        if not yes:
+            typer.confirm(f"give up the old roster of {federation} for the carried theta?", abort=True)
+        _change(home, federation, "released", reason)
 
 
 @app.command("rotate-key")
@@ -206,7 +210,7 @@ def leave(home: Home = _DEFAULT_HOME, yes: Annotated[bool, typer.Option("--yes",
 def _change(
     home: Path, federation: str, state: Literal["paused", "resumed", "closed", "released"], reason: str
 ) -> None:
-    with _told(), staff.connect(home) as api:
+    with staff.connect(home) as api:
         request = StateRequest.from_json({"state": state, "reason": reason})
         line = FederationLine.decode(api.put(f"{_PREFIX}/{federation}/state", request.encode()))
         typer.echo(f"federation {federation} is {'released' if state == 'released' else line.state}")

@@ -171,14 +171,14 @@ def test_restored_through_a_link_the_database_itself_is_replaced(aggregator: Agg
     assert aggregator.dump()["clients"] == []
 
 
-def test_a_link_that_leads_back_to_itself_is_no_place_to_restore_to(aggregator: Aggregator, tmp_path: Path) -> None:
+def test_links_that_lead_back_to_themselves_are_no_place_to_restore_to(aggregator: Aggregator, tmp_path: Path) -> None:
     file, link = tmp_path / "backup", tmp_path / "loop.db"
     assert run(aggregator, "backup", str(file)).exit_code == 0
     link.symlink_to("loop.db")
     linked = ["--database", f"sqlite:///{link}", "--keys", str(aggregator.settings.keys)]
     result = CliRunner().invoke(app, ["restore", str(file), *linked])
     assert (result.exit_code, result.stdout) == (1, "")
-    assert f"{link} is a link that leads back to itself" in result.stderr
+    assert f"links of {link} lead back to themselves" in result.stderr
     assert link.is_symlink()
 
 

@@ -6,20 +6,21 @@ from typer.testing import CliRunner
 from aggregator.cli import app
 from aggregator.settings import Settings
 from fgpr import variables
+from support.every_command import calls
 
 
 def test_the_known_variables_are_the_settings() -> None:
     assert {f"FGPR_{name.upper()}" for name in Settings.model_fields} == variables.AGGREGATOR
 
 
-@pytest.mark.parametrize("command", ["migrate", "serve", "doctor", "openapi"])
+@pytest.mark.parametrize("words", [pytest.param(words, id=" ".join(words)) for words in calls(app, role="operator")])
 def test_no_command_passes_over_a_mistyped_variable(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FGPR_TLS_CERT", "chain.pem")
-    result = CliRunner().invoke(app, [command])
-    assert result.exit_code == 1
+    result = CliRunner().invoke(app, words)
+    assert (result.exit_code, result.stdout) == (1, "")
     assert "FGPR_TLS_CERT is no setting; the closest one is FGPR_TLS_CERTIFICATE" in result.stderr
     assert list(tmp_path.iterdir()) == []
 

@@ -1,44 +1,23 @@
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.core import TyperArgument, TyperGroup
-from typer.main import get_command
+from typer.core import TyperOption
 from typer.testing import CliRunner
 
-from client_agent import audit_cli, auditing, cli, operator_cli
+from client_agent import audit_cli, cli, identity, operator_cli
+from fgpr import variables
+from support.every_command import calls, commands
 
 PROGRAMS = {"fgpr-agent": (cli.app, 1), "fgpr-operator": (operator_cli.app, 1), "fgpr-audit": (audit_cli.app, 3)}
 """Each with its exit status where it could not do what it was asked for."""
-
-
-def commands(program: str) -> list[list[str]]:
-    """Every command of a program, with what it has to be given."""
-    found: list[list[str]] = []
-
-    def walk(command: Any, words: list[str]) -> None:
-        if isinstance(command, TyperGroup):
-            for name, one in command.commands.items():
-                walk(one, [*words, name])
-        else:
-            for parameter in command.params:
-                if "--yes" in parameter.opts:
-                    words.append("--yes")
-                if parameter.required:
-                    value = "GET" if parameter.name == "method" else "1"
-                    words += [value] if isinstance(parameter, TyperArgument) else [parameter.opts[0], value]
-            found.append(words)
-
-    walk(get_command(PROGRAMS[program][0]), [])
-    return found
 
 
 @pytest.mark.parametrize(
     ("program", "words"),
     [
         pytest.param(program, words, id=" ".join([program, *words]))
-        for program in PROGRAMS
-        for words in commands(program)
+        for program, (app, _) in PROGRAMS.items()
+        for words in calls(app, method="GET")
         # It prints a file of the package and reads no setting.
         if words != ["service-unit"]
     ],
@@ -58,7 +37,12 @@ def test_no_command_passes_over_a_mistyped_variable(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_mistyped_variable_says_nothing_about_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FGPR_HOM", "elsewhere")
-    done = CliRunner().invoke(audit_cli.app, ["verify"])
-    assert (done.exit_code, "DOES NOT HOLD" in done.stderr) == (auditing.CANNOT_TELL, False)
+def test_the_known_variables_are_those_that_the_programs_read() -> None:
+    read = {
+        option.envvar
+        for app, _ in PROGRAMS.values()
+        for _, command in commands(app)
+        for option in command.params
+        if isinstance(option, TyperOption) and option.envvar
+    }
+    assert read | {identity.VARIABLE} == variables.AGENT

@@ -188,9 +188,9 @@ DEFENCES: list[Defence] = [
     ),
     defence(
         "20",
-        "nor where links lead to no file",
+        "nor where links lead back to themselves",
         FILE,
-        "if file.is_symlink():",
+        "if error.errno == errno.ELOOP:",
         tests=f"{FILES}::test_links_that_lead_back_to_themselves",
     ),
     defence(

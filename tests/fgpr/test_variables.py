@@ -26,6 +26,8 @@ READERS = ("services", "libs", "docker", ".ci", "tests/conftest.py", "tests/supp
         (AGENT, "FGPR_PASSPHRASE_FILE", "FGPR_KEY_PASSPHRASE_FILE"),
         (AGENT, "FGPR_HOMES", "FGPR_HOME"),
         (AGENT, "FGPR_OPERATORHOME", "FGPR_OPERATOR_HOME"),
+        (AGENT, "FGPR_TLS_CERT", "FGPR_TLS_CERTIFICATE"),
+        (AGGREGATOR, "FGPR_EPSILLON", "FGPR_EPSILON"),
     ],
 )
 @pytest.mark.parametrize("any_case", [False, True])
@@ -50,8 +52,10 @@ def test_names_that_somebody_knows_are_taken(own: frozenset[str]) -> None:
 
 def test_small_letters_are_another_name_but_where_a_program_reads_them_too() -> None:
     variables.check(AGGREGATOR, ["fgpr_tls_certificate"], any_case=True)
-    with pytest.raises(LocalProtocolError, match=r"^fgpr_epsilon is no setting; the closest one is FGPR_EPSILON\."):
-        variables.check(AGENT, ["fgpr_epsilon"])
+    variables.check(AGENT, ["fgpr_tls_certificate"])
+    for name in ("fgpr_epsilon", "fgpr_key_passphrase_file"):
+        with pytest.raises(LocalProtocolError, match=f"^{name} is no setting; the closest one is {name.upper()}[.]"):
+            variables.check(AGENT, [name])
 
 
 def test_the_known_names_are_those_that_the_tree_reads() -> None:

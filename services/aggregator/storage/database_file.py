@@ -5,6 +5,7 @@ process has to write in the folder, not only in the file; and where a container 
 the newest updates lies in the container's own layer and is lost with it.
 """
 
+import errno
 import os
 import re
 from pathlib import Path
@@ -23,12 +24,11 @@ def check(url: str) -> None:
     """Check that this process can work with the database's file. Does nothing for PostgreSQL.
 
     Raises:
-        LocalProtocolError: its folder is missing, full or not this user's to write in; a file of it is not; or it is
-            mounted alone, or a link that leads back to itself. Says path, user and what to do.
+        LocalProtocolError: its folder is missing, full or not this user's to write in; a file of it is not; it is
+            mounted alone; or its links lead back to themselves. Says path, user and what to do.
     """
     if not url.startswith(SCHEME):
         return
-    # As SQLite does, which puts the write-ahead log beside what links lead to.
     path = behind(Path(url.removeprefix(SCHEME)))
     folder, user = path.parent, os.geteuid()
     for above in reversed(folder.parents):
@@ -60,13 +60,19 @@ def check(url: str) -> None:
 def behind(path: Path) -> Path:
     """The file that a path leads to through links, absolute; it need not be there.
 
+    SQLite's write-ahead log lies beside that one. SQLAlchemy takes `..` out of a path before it follows links.
+
     Raises:
-        LocalProtocolError: the links lead to no end.
+        LocalProtocolError: links lead back to themselves.
     """
-    file = Path(os.path.realpath(path))
-    if file.is_symlink():
-        raise LocalProtocolError(f"{path} is a link that leads back to itself: remove it, or name another file")
-    return file
+    path = Path(os.path.abspath(path))  # noqa: PTH100 (`resolve` follows links first)
+    try:
+        return Path(os.path.realpath(path, strict=True))
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise LocalProtocolError(f"links of {path} lead back to themselves: name another file") from None
+    # Some of it is missing, or not for this user to see.
+    return Path(os.path.realpath(path))
 
 
 def is_mounted_alone(path: Path, mounts: str) -> bool:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection as Connection
 from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from aggregator.storage import postgresql, sqlite
+from aggregator.storage import database_file, postgresql, sqlite
 from fgpr.errors import Unavailable
 
 SHORTEST_PURGE_WAIT_MS, LONGEST_PURGE_WAIT_MS = 20, 500
@@ -115,8 +115,12 @@ class Database:
 
     @property
     def file(self) -> Path | None:
-        """SQLite's file; None on PostgreSQL."""
-        return Path(self._engine.url.database or "") if self.is_sqlite else None
+        """SQLite's file, where links lead to; None on PostgreSQL.
+
+        Raises:
+            LocalProtocolError: links lead back to themselves.
+        """
+        return database_file.behind(Path(self._engine.url.database or "")) if self.is_sqlite else None
 
     @property
     def shown(self) -> str:

@@ -1,10 +1,13 @@
+import errno
 import os
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from aggregator.storage import database_file
+from aggregator.storage.engine import Database
 from fgpr.errors import LocalProtocolError
 
 MOUNTS = """\
@@ -103,9 +106,49 @@ def test_links_that_lead_back_to_themselves(tmp_path: Path) -> None:
     (tmp_path / "x.db").symlink_to("y.db")
     (tmp_path / "y.db").symlink_to("x.db")
     (tmp_path / "z.db").symlink_to("z.db")
-    for name in ("x.db", "z.db"):
-        with pytest.raises(LocalProtocolError, match=f"{tmp_path / name} is a link that leads back to itself"):
+    (tmp_path / "folder").symlink_to("folder")
+    for name in ("x.db", "z.db", "folder/x.db"):
+        with pytest.raises(LocalProtocolError, match=f"links of {tmp_path / name} lead back to themselves"):
             database_file.check(f"sqlite:///{tmp_path / name}")
+
+
+def test_dots_are_taken_out_before_links_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b" / "c").mkdir(parents=True)
+    (tmp_path / "a" / "link").symlink_to(tmp_path / "b" / "c")
+    given = tmp_path / "a" / "link" / ".." / "x.db"
+    database = Database(f"sqlite:///{given}")
+    try:
+        with database.write() as connection:
+            connection.exec_driver_sql("CREATE TABLE one (two INTEGER)")
+        assert database.file == database_file.behind(given) == tmp_path / "a" / "x.db"
+        assert database.file.exists()
+    finally:
+        database.close()
+
+
+@pytest.mark.parametrize("refused", [True, False])
+def test_a_folder_that_this_user_may_not_look_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: bool
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir(mode=0o700)
+    lstat, access = os.lstat, os.access
+
+    def looked(path: Path, **options: Any) -> os.stat_result:
+        if refused and Path(path).parent == folder:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return lstat(path, **options)
+
+    monkeypatch.setattr(os, "lstat", looked)
+    monkeypatch.setattr(
+        os, "access", lambda path, mode, **_: not (refused and Path(path) == folder) and access(path, mode)
+    )
+    if not refused:
+        database_file.check(f"sqlite:///{folder / 'x.db'}")
+        return
+    with pytest.raises(LocalProtocolError, match=f"has to read and write in {folder}, which belongs to uid"):
+        database_file.check(f"sqlite:///{folder / 'x.db'}")
 
 
 def test_a_server_has_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
