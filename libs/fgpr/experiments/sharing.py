@@ -1,9 +1,12 @@
 """What sharing is worth: errors over those of a client alone, and of a federated network, on seeds that both have."""
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from scipy.special import stdtrit
 
 from fgpr.experiments import table3
-from fgpr.experiments.curves import ratio_of_means
 from fgpr.experiments.experiment import Experiment
 from fgpr.experiments.judged import Entry, Table
 
@@ -34,7 +37,7 @@ def _words(title: str, gain: str, pairs: Pairs, experiment: Experiment, table: T
         return []
     return [
         f"{title}: ratio of the mean errors on the seeds that both have, below 1 where {gain};",
-        "in brackets 90 % by the bootstrap over seeds.",
+        "+- is an interval of 90 % by Student's t over seeds.",
         "",
         "| | | " + " | ".join(experiment.items) + " |",
         "|---" * (len(experiment.items) + 2) + "|",
@@ -43,7 +46,7 @@ def _words(title: str, gain: str, pairs: Pairs, experiment: Experiment, table: T
     ]
 
 
-def _rows(pairs: Pairs, experiment: Experiment, table: Table) -> Iterable[str]:
+def _rows(pairs: Pairs, experiment: Experiment, table: Table) -> Iterator[str]:
     for variant in experiment.variants:
         for ours, other in pairs:
             entries = [
@@ -60,10 +63,15 @@ def _ratio(ours: Entry, other: Entry) -> str:
     if ratio is None:
         return ""
     # One run of what has nothing random stands for all seeds of the other.
-    random = [entry.errors.keys() for entry in (ours, other) if not entry.deterministic]
-    seeds = sorted(set.intersection(*map(set, random))) if random else []
+    drawn = [set(entry.errors) for entry in (ours, other) if not entry.deterministic]
+    seeds = sorted(set.intersection(*drawn)) if drawn else []
     if len(seeds) < 2:
         return f"{ratio:.3f}"
-    pair = ([entry.mean if entry.deterministic else entry.errors[seed] for seed in seeds] for entry in (ours, other))
-    _, low, high = ratio_of_means(*pair)
-    return f"{ratio:.3f} ({low:.3f} to {high:.3f})"
+    one, beside = (
+        np.array([entry.mean if entry.deterministic else entry.errors[seed] for seed in seeds])
+        for entry in (ours, other)
+    )
+    # Cochran (1977), Sampling Techniques, sec. 6.4: the error of a ratio of means of pairs.
+    error = np.std(one - ratio * beside, ddof=1) / (beside.mean() * math.sqrt(len(seeds)))
+    reach = float(stdtrit(len(seeds) - 1, 0.95) * error)
+    return f"{ratio:.3f} +- {reach:.3f}"

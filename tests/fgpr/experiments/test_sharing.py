@@ -19,7 +19,7 @@ def _records(system: str, errors: dict[int, float], item: str = "PARK", experime
 def test_ratios_are_those_of_means_over_common_seeds() -> None:
     records = [*_records("fgpr", {1: 0.1, 2: 0.3, 9: 7.0}), *_records("separate", {1: 0.2, 2: 0.6, 3: 50.0})]
     lines = words_of_sharing(TABLE1, summarise(TABLE1, records))
-    assert "| FGPR, FedAvg with Adam, RBF over Separate, RBF | uniform |  | 0.500 (0.500 to 0.500) |  |  |  |" in lines
+    assert "| FGPR, FedAvg with Adam, RBF over Separate, RBF | uniform |  | 0.500 +- 0.000 |  |  |  |" in lines
     assert len([line for line in lines if line.startswith("| FGPR")]) == 1
 
 
@@ -32,13 +32,27 @@ def test_the_interval_is_that_of_pairs() -> None:
         *_records("separate", dict(enumerate(alone.tolist()))),
     ]
     (line,) = [one for one in words_of_sharing(TABLE1, summarise(TABLE1, records)) if one.startswith("| FGPR")]
-    ratio, low, high = (
-        float(part) for part in line.split("|")[4].replace("(", "").replace(")", "").replace(" to", "").split()
-    )
-    # The delta method for a ratio of means of pairs: residuals over the mean of the denominator.
-    error = (alone * ratios - ratio * alone).std() / alone.mean() / np.sqrt(200)
+    ratio, reach = (float(part) for part in line.split("|")[4].split("+-"))
     assert ratio == pytest.approx(0.8, abs=0.05)
-    assert high - low == pytest.approx(2 * 1.645 * error, abs=0.01)
+    # Another way: the ratio of means of pairs drawn again, 4,000 times.
+    drawn = rng.integers(200, size=(4000, 200))
+    again = (alone * ratios)[drawn].mean(axis=1) / alone[drawn].mean(axis=1)
+    assert reach == pytest.approx(np.diff(np.quantile(again, (0.05, 0.95))).item() / 2, rel=0.1)
+
+
+def test_intervals_of_few_seeds_are_as_wide_as_they_say() -> None:
+    rng = np.random.default_rng(5)
+    held = 0
+    for _ in range(400):
+        alone, ratios = rng.normal(1.0, 0.05, 4), rng.normal(0.9, 0.05, 4)
+        records = [
+            *_records("fgpr", dict(enumerate((alone * ratios).tolist()))),
+            *_records("separate", dict(enumerate(alone.tolist()))),
+        ]
+        (line,) = [one for one in words_of_sharing(TABLE1, summarise(TABLE1, records)) if one.startswith("| FGPR")]
+        ratio, reach = (float(part) for part in line.split("|")[4].split("+-"))
+        held += abs(ratio - 0.9) <= reach
+    assert held / 400 == pytest.approx(0.9, abs=0.04)
 
 
 def test_one_run_stands_for_all_seeds_where_nothing_is_random() -> None:
@@ -48,9 +62,9 @@ def test_one_run_stands_for_all_seeds_where_nothing_is_random() -> None:
         *_records("separate", {100: 0.6}, "1", "table3"),
     ]
     (line,) = [one for one in words_of_sharing(table3, summarise(table3, records)) if one.startswith("| FGPR")]
-    # Two runs, .2 and .4, beside .6: a resample of two is one of them twice a quarter of the time each.
+    # Residuals -.1 and .1, their error .1 over .6, and t of one degree of freedom at .95, which is tan(.45 pi).
     assert line == (
-        "| FGPR, FedAvg with Adam, Matern-3/2 over GP of each device alone | blocks | 0.500 (0.333 to 0.667) |  |  |  |"
+        "| FGPR, FedAvg with Adam, Matern-3/2 over GP of each device alone | blocks | 0.500 +- 1.052 |  |  |  |"
     )
 
 
@@ -58,7 +72,7 @@ def test_what_targets_are_judged_by_stands_beside_the_network() -> None:
     table3 = experiment_named("table3")
     records = [
         *_records("fgpr-shared", {100: 0.3}, "7", "table3"),
-        *_records("ditto", {100: 0.5, 101: 0.5, 102: 0.8}, "7", "table3"),
+        *_records("ditto", {100: 0.5, 101: 0.6, 102: 0.7}, "7", "table3"),
     ]
     (title, line) = [
         one
@@ -66,9 +80,9 @@ def test_what_targets_are_judged_by_stands_beside_the_network() -> None:
         if one.startswith(("Beside a federated network", "| FGPR"))
     ]
     assert "below 1 where FGPR is ahead" in title
+    # Residuals .05, 0 and -.05, whose error is .05 over .6 and the root of 3; t of two degrees of freedom is 2.920.
     assert line == (
-        "| FGPR, mean and covariance shared, by evidence over Neural, Ditto | blocks |  |  |  | "
-        "0.500 (0.429 to 0.600) |"
+        "| FGPR, mean and covariance shared, by evidence over Neural, Ditto | blocks |  |  |  | 0.500 +- 0.140 |"
     )
 
 
