@@ -65,4 +65,6 @@ def _told(name: str, own: frozenset[str]) -> str:
         one, other = setting.removeprefix(PREFIX), name.upper().removeprefix(PREFIX)
         return difflib.SequenceMatcher(None, one, other).ratio(), setting in own, setting
 
-    return f"{name} is no setting; the closest one is {max(AGENT | AGGREGATOR, key=alike)}"
+    closest = max(AGENT | AGGREGATOR, key=alike)
+    whose = "" if closest in own else f", which another program reads (of this one's {max(own, key=alike)})"
+    return f"{name} is no setting; the closest one is {closest}{whose}"

@@ -168,7 +168,7 @@ def proof_of(audit: Audit, place: int) -> Proof:
 
 @contextmanager
 def telling() -> Iterator[None]:
-    """Whatever is raised on purpose ends the command with one line, and the status that says which kind it is."""
+    """Whatever is raised on purpose, a mistyped variable too, ends the command with one line and its kind's status."""
     try:
         variables.check(variables.AGENT, os.environ)
         yield

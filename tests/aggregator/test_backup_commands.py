@@ -171,6 +171,23 @@ def test_restored_through_a_link_the_database_itself_is_replaced(aggregator: Agg
     assert aggregator.dump()["clients"] == []
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_dots_behind_a_link_are_taken_out_before_it_is_followed(aggregator: Aggregator, tmp_path: Path) -> None:
+    file, folder = tmp_path / "backup", tmp_path / "elsewhere" / "below"
+    assert run(aggregator, "backup", str(file)).exit_code == 0
+    aggregator.enrol(3)
+    aggregator.context.database.close()
+    folder.mkdir(parents=True)
+    link = aggregator.path.parent / "link"
+    link.symlink_to(folder)
+    dotted = ["--database", f"sqlite:///{link}/../{aggregator.path.name}", "--keys", str(aggregator.settings.keys)]
+    result = CliRunner().invoke(app, ["restore", str(file), "--lose-entries", *dotted])
+    assert result.exit_code == 0, result.output
+    assert aggregator.dump()["clients"] == []
+    assert list(folder.parent.iterdir()) == [folder]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_links_that_lead_back_to_themselves_are_no_place_to_restore_to(aggregator: Aggregator, tmp_path: Path) -> None:
     file, link = tmp_path / "backup", tmp_path / "loop.db"
     assert run(aggregator, "backup", str(file)).exit_code == 0

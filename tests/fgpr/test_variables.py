@@ -26,8 +26,6 @@ READERS = ("services", "libs", "docker", ".ci", "tests/conftest.py", "tests/supp
         (AGENT, "FGPR_PASSPHRASE_FILE", "FGPR_KEY_PASSPHRASE_FILE"),
         (AGENT, "FGPR_HOMES", "FGPR_HOME"),
         (AGENT, "FGPR_OPERATORHOME", "FGPR_OPERATOR_HOME"),
-        (AGENT, "FGPR_TLS_CERT", "FGPR_TLS_CERTIFICATE"),
-        (AGGREGATOR, "FGPR_EPSILLON", "FGPR_EPSILON"),
     ],
 )
 @pytest.mark.parametrize("any_case", [False, True])
@@ -38,6 +36,24 @@ def test_a_mistyped_name_is_refused_with_the_closest_one(
     with pytest.raises(LocalProtocolError, match=f"^{mistyped} is no setting; the closest one is {meant}[.]") as caught:
         variables.check(own, environment, any_case=any_case)
     assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("own", "mistyped", "meant", "instead"),
+    [
+        (AGENT, "FGPR_PASSWORD_FILE", "FGPR_DATABASE_PASSWORD_FILE", "FGPR_KEY_PASSPHRASE_FILE"),
+        (AGENT, "FGPR_TLS_CERT", "FGPR_TLS_CERTIFICATE", "FGPR_DELTA"),
+        (AGGREGATOR, "FGPR_OPERATOR_HOMES", "FGPR_OPERATOR_HOME", "FGPR_PROXIES"),
+    ],
+)
+def test_a_setting_of_another_program_is_called_that(
+    own: frozenset[str], mistyped: str, meant: str, instead: str
+) -> None:
+    told = (
+        f"^{mistyped} is no setting; the closest one is {meant}, which another program reads .of this one's {instead}."
+    )
+    with pytest.raises(LocalProtocolError, match=told):
+        variables.check(own, [mistyped])
 
 
 def test_all_that_are_wrong_are_named() -> None:

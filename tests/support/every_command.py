@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 import typer
-from typer._click.core import Command
-from typer.core import TyperArgument, TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 from typer.main import get_command
 
 
-def commands(app: typer.Typer) -> Iterator[tuple[list[str], Command]]:
+def commands(app: typer.Typer) -> Iterator[tuple[list[str], TyperCommand]]:
     """Each with the words that call it."""
     yield from _below(get_command(app), [])
 
@@ -30,9 +29,9 @@ def calls(app: typer.Typer, **given: str) -> list[list[str]]:
     return found
 
 
-def _below(command: Command, words: list[str]) -> Iterator[tuple[list[str], Command]]:
+def _below(command: object, words: list[str]) -> Iterator[tuple[list[str], TyperCommand]]:
     if isinstance(command, TyperGroup):
         for name, one in command.commands.items():
             yield from _below(one, [*words, name])
-    else:
+    elif isinstance(command, TyperCommand):
         yield words, command

@@ -82,7 +82,8 @@ def _preface(records: Sequence[Record], left_out: Counter[str], command: str) ->
     return [
         "## How to read the figures",
         "",
-        "Means over seeds; behind +- the standard deviation over seeds, in round brackets the paper's own figure.",
+        "Means over seeds; behind +- the standard deviation over seeds (of ratios an interval),",
+        "in round brackets the paper's own figure.",
         f"{len(records)} runs, {seconds / 3600:.1f} CPU hours, on {', '.join(versions)}.",
         *([f"Left out, since their settings are not the present ones: {counted(left_out)}."] if left_out else []),
         "",

@@ -37,7 +37,7 @@ def _words(title: str, gain: str, pairs: Pairs, experiment: Experiment, table: T
         return []
     return [
         f"{title}: ratio of the mean errors on the seeds that both have, below 1 where {gain};",
-        "+- is an interval of 90 % by Student's t over seeds.",
+        "+- is an interval of 90 % by Student's t over seeds; none with one seed, or where nothing is random.",
         "",
         "| | | " + " | ".join(experiment.items) + " |",
         "|---" * (len(experiment.items) + 2) + "|",

@@ -32,6 +32,7 @@ def check_alone(database: Database) -> None:
     Raises:
         Conflict: one does, and would go on with an epoch and, on SQLite, with a file that are no more.
         Unavailable: the database is away.
+        LocalProtocolError: links of its path lead back to themselves.
     """
     if database.file is not None:
         busy = sqlite.others_work(database.file)

@@ -105,6 +105,7 @@ class Database:
         Raises:
             OSError: it cannot be read.
             ValueError: the database is PostgreSQL.
+            LocalProtocolError: links of its path lead back to themselves.
         """
         if self.file is None:
             raise ValueError("PostgreSQL has no file here")
