@@ -17,7 +17,7 @@ from aggregator.service.context import Context
 from aggregator.settings import Settings
 from aggregator.storage import faults
 from aggregator.storage import migrate as schema
-from fgpr import variables
+from fgpr import environment_variables
 from fgpr.errors import EncodingError, FgprError
 from fgpr.message import NAME_PATTERN
 
@@ -111,7 +111,7 @@ def naming(file: Path) -> Iterator[None]:
 def telling() -> Iterator[None]:
     """Errors as one line that says what to do, and exit code 1; a mistyped variable is one."""
     try:
-        variables.check(variables.AGGREGATOR, os.environ, any_case=True)
+        environment_variables.check(environment_variables.AGGREGATOR, os.environ, any_case=True)
         yield
     except ValidationError as error:
         _fail("; ".join(f"{_place(error, fault['loc'])}: {_wrong(fault)}" for fault in error.errors()))

@@ -11,7 +11,7 @@ import typer
 from client_agent import audited_log, membership
 from client_agent.audited_log import Held, LogServer
 from client_agent.events import one_line
-from fgpr import merkle, variables
+from fgpr import environment_variables, merkle
 from fgpr.auditlog.bundle import Bundle, check_key, open_position, verify_bundle
 from fgpr.auditlog.trail import Trail
 from fgpr.errors import (
@@ -170,7 +170,7 @@ def proof_of(audit: Audit, place: int) -> Proof:
 def telling() -> Iterator[None]:
     """Whatever is raised on purpose, a mistyped variable too, ends the command with one line and its kind's status."""
     try:
-        variables.check(variables.AGENT, os.environ)
+        environment_variables.check(environment_variables.AGENT, os.environ)
         yield
     except (VerificationError, CryptographicError) as error:
         typer.echo(one_line(f"fgpr-audit: DOES NOT HOLD: {error}"), err=True)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from client_agent.events import one_line
-from fgpr import variables
+from fgpr import environment_variables
 from fgpr.errors import EncodingError, FgprError
 from fgpr.federated.accounting import Budget
 from fgpr.ticket import PREFIX, Ticket
@@ -92,7 +92,7 @@ def say(text: str) -> None:
 def telling() -> Iterator[None]:
     """Whatever is raised on purpose ends the command with one line and exit code 1; so does a mistyped variable."""
     try:
-        variables.check(variables.AGENT, os.environ)
+        environment_variables.check(environment_variables.AGENT, os.environ)
         yield
     except (FgprError, OSError, UnicodeDecodeError) as error:
         typer.echo(one_line(f"fgpr-agent: {error}"), err=True)

@@ -12,7 +12,7 @@ import typer
 
 from client_agent import staff
 from client_agent.events import one_line
-from fgpr import private_keys, signatures, toml, variables
+from fgpr import environment_variables, private_keys, signatures, toml
 from fgpr.errors import EncodingError, FgprError
 from fgpr.operator_rest import (
     ClientList,
@@ -224,7 +224,7 @@ def _print(value: Any) -> None:
 def _told() -> Iterator[None]:
     """Whatever is raised on purpose ends the command with one line and exit code 1; so does a mistyped variable."""
     try:
-        variables.check(variables.AGENT, os.environ)
+        environment_variables.check(environment_variables.AGENT, os.environ)
         yield
     except (FgprError, OSError, UnicodeDecodeError) as error:
         typer.echo(one_line(f"fgpr-operator: {error}"), err=True)

@@ -5,12 +5,12 @@ from typer.testing import CliRunner
 
 from aggregator.cli import app
 from aggregator.settings import Settings
-from fgpr import variables
+from fgpr import environment_variables
 from support.every_command import calls
 
 
 def test_the_known_variables_are_the_settings() -> None:
-    assert {f"FGPR_{name.upper()}" for name in Settings.model_fields} == variables.AGGREGATOR
+    assert {f"FGPR_{name.upper()}" for name in Settings.model_fields} == environment_variables.AGGREGATOR
 
 
 @pytest.mark.parametrize("words", [pytest.param(words, id=" ".join(words)) for words in calls(app, role="operator")])

@@ -5,7 +5,7 @@ from typer.core import TyperOption
 from typer.testing import CliRunner
 
 from client_agent import audit_cli, cli, identity, operator_cli
-from fgpr import variables
+from fgpr import environment_variables
 from support.every_command import calls, commands
 
 PROGRAMS = {"fgpr-agent": (cli.app, 1), "fgpr-operator": (operator_cli.app, 1), "fgpr-audit": (audit_cli.app, 3)}
@@ -45,4 +45,4 @@ def test_the_known_variables_are_those_that_the_programs_read() -> None:
         for option in command.params
         if isinstance(option, TyperOption) and option.envvar
     }
-    assert read | {identity.VARIABLE} == variables.AGENT
+    assert read | {identity.VARIABLE} == environment_variables.AGENT

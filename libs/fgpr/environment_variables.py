@@ -60,10 +60,10 @@ def check(own: frozenset[str], environment: Iterable[str], *, any_case: bool = F
 
 
 def _told(name: str, own: frozenset[str]) -> str:
-    def alike(setting: str) -> tuple[float, bool, str]:
+    def alike(setting: str) -> tuple[float, str]:
         # Without what all names begin with, which would make any two alike.
         one, other = setting.removeprefix(PREFIX), name.upper().removeprefix(PREFIX)
-        return difflib.SequenceMatcher(None, one, other).ratio(), setting in own, setting
+        return difflib.SequenceMatcher(None, one, other).ratio(), setting
 
     closest = max(AGENT | AGGREGATOR, key=alike)
     whose = "" if closest in own else f", which another program reads (of this one's {max(own, key=alike)})"
